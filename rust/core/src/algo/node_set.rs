@@ -243,6 +243,12 @@ impl NodeSet {
         self.len == 0 || self.words.iter().zip(&other.words).all(|(word, other)| word & other == 0)
     }
 
+    /// True if all nodes of another set of the same capacity are in this one.
+    #[must_use]
+    pub fn has_all_of(&self, other: &Self) -> bool {
+        self.words.iter().zip(&other.words).fold(0, |lacking, (word, other)| lacking | other & !word) == 0
+    }
+
     /// Adds to `counts` the number of nodes in common with each of some sets of the same capacity.
     pub fn count_by_set(&self, sets: &[Self], counts: &mut [u32]) {
         for (place, &word) in self.words.iter().enumerate().filter(|(_, word)| **word != 0) {
@@ -380,6 +386,23 @@ impl NodeSet {
             if left == 0 {
                 return;
             }
+        }
+    }
+
+    /// Keeps only the `count` lowest nodes; all if there are fewer.
+    pub fn keep_lowest(&mut self, count: u32) {
+        let mut left = count.min(self.len);
+        self.len = left;
+        for word in &mut self.words {
+            if left == 0 {
+                *word = 0;
+                continue;
+            }
+            let here = word.count_ones();
+            if here > left {
+                *word &= (1 << select(*word, left)) - 1;
+            }
+            left -= here.min(left);
         }
     }
 
@@ -617,6 +640,9 @@ mod tests {
         let mut set = NodeSet::full(130);
         set.remove(1);
         let mut taken = Vec::new();
+        let mut kept = set.clone();
+        kept.keep_lowest(65);
+        assert_eq!((kept.len(), kept.iter().collect::<Vec<_>>()), (65, [0].into_iter().chain(2..66).collect()));
         set.take_lowest(65, &mut taken);
         assert_eq!(taken, [0].into_iter().chain(2..66).collect::<Vec<_>>());
         assert_eq!(set.iter().collect::<Vec<_>>(), (66..130).collect::<Vec<_>>());

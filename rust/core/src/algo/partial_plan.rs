@@ -28,13 +28,17 @@ pub trait Horizon {
     fn floor_of(&self, units: i64, length: SimDuration) -> SimTime;
 
     /// An instant before which a job does not fit; no earlier than [`Horizon::floor_of`] its needs.
-    fn floor(&self, waiting: &Waiting) -> SimTime;
+    fn floor(&self, waiting: &Waiting) -> SimTime {
+        self.floor_of(waiting.units, waiting.length)
+    }
 
     /// The earliest fit of a job from an instant on, if it is before another.
     fn fit_before(&mut self, waiting: &Waiting, from: SimTime, before: SimTime) -> Option<SimTime>;
 
-    /// Notes that a job fits no earlier than an instant.
-    fn raise(&mut self, waiting: &Waiting, to: SimTime);
+    /// Notes that a job fits no earlier than an instant; of no use where bounds cost more than the searches they spare.
+    fn raise(&mut self, waiting: &Waiting, to: SimTime) {
+        let _ = (waiting, to);
+    }
 
     /// True if it is certain that each of these jobs fits, one planned after another; see [`Shelves`].
     fn fits_each<'w>(&self, jobs: impl Iterator<Item = &'w Waiting>) -> bool;
@@ -73,10 +77,6 @@ impl Horizon for CountedUnits<'_> {
 
     fn floor_of(&self, units: i64, length: SimDuration) -> SimTime {
         self.floors.of(units, length)
-    }
-
-    fn floor(&self, waiting: &Waiting) -> SimTime {
-        self.floors.of(waiting.units, waiting.length)
     }
 
     fn fit_before(&mut self, waiting: &Waiting, from: SimTime, before: SimTime) -> Option<SimTime> {

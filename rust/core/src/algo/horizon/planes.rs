@@ -108,6 +108,14 @@ pub struct Lot<'n> {
     counts: [u32; COUNTED],
 }
 
+impl<'n> Lot<'n> {
+    /// Lot of a job that gets these nodes whole.
+    #[must_use]
+    pub fn of_whole(need: &'n NodeNeed<'n>, nodes: &'n NodeSet) -> Self {
+        Self { need, nodes: &[], set: (nodes, nodes.places()), counts: counted(need.groups, nodes) }
+    }
+}
+
 impl Planes {
     /// Becomes a machine of whole nodes, some of them free, keeping its memory.
     pub fn fill_whole(&mut self, groups: Groups<'_>, free: &NodeSet, licences: &[i64]) {
@@ -209,6 +217,21 @@ impl Planes {
         enough && self.has_common(need)
     }
 
+    /// True if there is too little, as far as counts tell.
+    #[must_use]
+    pub fn is_short(&self, need: &NodeNeed<'_>) -> bool {
+        self.is_counted(need) && !self.suffices(need)
+    }
+
+    /// True if all that is free in another window is free here, too. Where nodes are shared, it is not looked at, and false.
+    #[must_use]
+    pub fn has_all_of(&self, other: &Self) -> bool {
+        self.is_whole()
+            && self.watts >= other.watts
+            && zip(&self.licences, &other.licences).all(|(own, other)| own >= other)
+            && self.open.has_all_of(&other.open)
+    }
+
     /// True if there are as many nodes as needed, found by a look at nodes.
     #[inline(never)]
     fn has(&self, need: &NodeNeed<'_>) -> bool {
@@ -265,6 +288,25 @@ impl Planes {
         nodes.len() >= need.nodes
     }
 
+    /// Sets `nodes` to all that a job may take.
+    pub fn all_of(&self, need: &NodeNeed<'_>, nodes: &mut NodeSet) {
+        match need.own() {
+            Some(own) => nodes.copy_from(own),
+            None => nodes.fill(self.open.capacity()),
+        }
+    }
+
+    /// Number of free nodes in common with a set, where jobs get whole nodes.
+    #[must_use]
+    pub fn in_common(&self, nodes: &NodeSet) -> u32 {
+        self.open.common(nodes)
+    }
+
+    /// Keeps of `nodes` those that are free, where jobs get whole nodes.
+    pub fn keep_free(&self, nodes: &mut NodeSet) {
+        nodes.keep_common(&self.open);
+    }
+
     /// Keeps of `nodes`, which a job may take, those that have what it asks for in this window, too; true if there are
     /// still as many as it needs, and its licences and least watts.
     pub fn keep_fitting(&self, need: &NodeNeed<'_>, nodes: &mut NodeSet) -> bool {
@@ -284,14 +326,12 @@ impl Planes {
     /// Prepares what a job takes of each of `nodes`, in the memory of `set`.
     #[must_use]
     pub fn lot<'n>(&self, need: &'n NodeNeed<'n>, nodes: &'n [u32], set: &'n mut NodeSet) -> Lot<'n> {
-        let mut counts = [0; COUNTED];
         if self.is_whole() {
             set.clear(self.open.capacity());
             set.insert_all(nodes);
-            counts = counted(need.groups, set);
+            return Lot::of_whole(need, set);
         }
-        let places = set.places();
-        Lot { need, nodes, set: (set, places), counts }
+        Lot { need, nodes, set: (set, 0..0), counts: [0; COUNTED] }
     }
 
     /// Takes what a job gets; whole nodes must be free.

@@ -122,6 +122,11 @@ impl<'a> Future<'a> {
         self.windows.hold(at, need, nodes);
     }
 
+    /// Calls [`Windows::hold_lowest`] for a need that is known to fit.
+    pub(super) fn hold_lowest(&mut self, at: SimTime, need: &NodeNeed<'_>, nodes: &mut NodeSet) {
+        self.windows.hold_lowest(at, need, nodes);
+    }
+
     /// Leaves the windows, for their memory.
     pub(super) fn into_windows(self) -> Windows {
         self.windows

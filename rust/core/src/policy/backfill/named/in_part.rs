@@ -5,7 +5,6 @@
 //! these, so that a job that is planned gets the nodes that it would get in a whole plan.
 
 use crate::algo::fit_list::{FitList, Place, Waiting};
-use crate::algo::floors::Floors;
 use crate::algo::horizon::Windows;
 use crate::algo::partial_plan::{Horizon, PartialPlan, PlannedStart};
 use crate::algo::shelves::Shelves;
@@ -27,15 +26,12 @@ pub(super) struct InPart {
     jobs: PartialPlan,
     /// State of the last pass, if this one may go on with its plan.
     pub(super) standing: StandingPlan,
-    /// Lower bounds on starts, by queue.
-    floors: Vec<Floors>,
 }
 
 /// Free nodes after the promises of a plan in part.
 struct NodesInPart<'p, 'a> {
     view: &'a View<'a>,
     promises: &'p mut Promises<'a>,
-    floors: &'p mut [Floors],
     /// Nodes that are free now.
     free: i64,
     /// Last instant at which a job may be planned to start.
@@ -61,11 +57,6 @@ impl Horizon for NodesInPart<'_, '_> {
         if units > self.free { self.soon() } else { self.view.now }
     }
 
-    fn floor(&self, waiting: &Waiting) -> SimTime {
-        let floor = self.floors[self.group(waiting)].of(waiting.units, waiting.length);
-        floor.max(self.floor_of(waiting.units, waiting.length))
-    }
-
     fn fit_before(&mut self, waiting: &Waiting, from: SimTime, before: SimTime) -> Option<SimTime> {
         let (need, last) = (need(self.view, waiting), before.saturating_add(SimDuration::ZERO - SimDuration::TICK));
         let until = self.until.min(last);
@@ -73,11 +64,6 @@ impl Horizon for NodesInPart<'_, '_> {
             if from > until { None } else { self.promises.future().earliest(&need, (from, until), |_, _| true) };
         self.is_cut |= found.is_none() && until < last;
         found
-    }
-
-    fn raise(&mut self, waiting: &Waiting, to: SimTime) {
-        let group = self.group(waiting);
-        self.floors[group].raise(waiting.units, waiting.length.max(SimDuration::TICK), to);
     }
 
     fn fits_each<'w>(&self, mut jobs: impl Iterator<Item = &'w Waiting>) -> bool {
@@ -97,7 +83,7 @@ impl Horizon for NodesInPart<'_, '_> {
     }
 
     fn hold(&mut self, start: &PlannedStart, _count: usize) {
-        self.promises.add_at(&start.waiting, start.at);
+        self.promises.add_lowest(&start.waiting, start.at);
     }
 }
 
@@ -136,13 +122,8 @@ impl NamedPlan {
         {
             let mut promises = Promises::new(view, future, &mut self.memory);
             hold_begun(desk, &mut promises);
-            let InPart { jobs, floors, .. } = &mut self.in_part;
-            floors.resize(view.queues.map_or(1, |queues| queues.all().len()), Floors::default());
-            for floors in &mut *floors {
-                floors.reset(view.now, i64::from(view.platform.len()));
-            }
-            jobs.begin(self.depth);
-            jobs.ask(before);
+            self.in_part.jobs.begin(self.depth);
+            self.in_part.jobs.ask(before);
             self.fill_in_part(desk, queue, promises)?;
         }
         Ok(())
@@ -165,17 +146,17 @@ impl NamedPlan {
     /// Goes on with a plan in part, and starts the jobs that it is asked for.
     fn fill_in_part<'a>(&mut self, desk: &mut Desk<'a>, queue: &mut FitList, mut promises: Promises<'a>) -> Result<()> {
         let (view, mut stands) = (desk.view, true);
-        let InPart { jobs, floors, standing } = &mut self.in_part;
+        let InPart { jobs, standing } = &mut self.in_part;
         while desk.free_units() > 0 {
             let (free, until) = (desk.free_units(), view.now.saturating_add(self.horizon));
-            let mut nodes = NodesInPart { view, promises: &mut promises, floors, free, until, is_cut: false };
+            let mut nodes = NodesInPart { view, promises: &mut promises, free, until, is_cut: false };
             let next = jobs.next(&mut nodes, queue);
             // Later they may be planned.
             stands &= !nodes.is_cut;
             let Some(next) = next else { break };
             desk.examine()?;
             jobs.take(&mut nodes, &next);
-            let Some(offer) = desk.offer_on(&next.waiting, promises.nodes())? else {
+            let Some(offer) = desk.offer_on(&next.waiting, promises.lowest())? else {
                 stands = false;
                 break;
             };

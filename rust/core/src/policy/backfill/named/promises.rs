@@ -22,6 +22,8 @@ pub(super) struct Promises<'a> {
     asleep: Option<NodeSet>,
     /// Nodes promised last.
     nodes: Vec<u32>,
+    /// The same as a set, where only that is needed.
+    lowest: NodeSet,
     /// True if these are those that the job takes first, whatever they cost.
     are_first: bool,
     /// Scratch memory: nodes that a job would take.
@@ -38,7 +40,8 @@ impl<'a> Promises<'a> {
     /// Goes on with the promises of an earlier pass.
     pub(super) fn of_last(view: &'a View<'a>, future: Future<'a>, memory: &mut Memory) -> Self {
         let bounds = std::mem::take(&mut memory.bounds);
-        Self { view, future, bounds, asleep: asleep(view), nodes: Vec::new(), are_first: true, cheapest: Vec::new() }
+        let (nodes, lowest, cheapest) = (Vec::new(), NodeSet::default(), Vec::new());
+        Self { view, future, bounds, asleep: asleep(view), nodes, lowest, are_first: true, cheapest }
     }
 
     /// True if a job may start now, given its watts where they count. Once false it stays false: promises only fill the
@@ -94,17 +97,17 @@ impl<'a> Promises<'a> {
         found
     }
 
-    /// Promises a job the first nodes at an instant at which it fits, where watts do not count.
-    pub(super) fn add_at(&mut self, waiting: &Waiting, at: SimTime) {
+    /// Promises a job the lowest nodes at an instant at which it fits, where jobs take whole nodes that are alike.
+    pub(super) fn add_lowest(&mut self, waiting: &Waiting, at: SimTime) {
         let need = self.need(waiting, None);
-        let choice = Choice::new(self.view, &need, JobId(waiting.key.row), self.asleep.as_ref());
-        let nodes = &mut self.nodes;
-        let found = self.future.earliest(&need, (at, at), |free, throughout| {
-            choice.of(free, throughout.nodes, nodes);
-            true
-        });
-        debug_assert_eq!(found, Some(at), "a job is promised what fits");
-        self.future.hold(at, &need, &self.nodes);
+        self.future.hold_lowest(at, &need, &mut self.lowest);
+    }
+
+    /// The nodes that [`Self::add_lowest`] has promised last.
+    pub(super) fn lowest(&mut self) -> &[u32] {
+        self.nodes.clear();
+        self.nodes.extend(self.lowest.iter());
+        &self.nodes
     }
 
     /// Free nodes over time.
