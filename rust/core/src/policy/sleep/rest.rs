@@ -162,7 +162,12 @@ impl Scene<'_> {
     /// Nodes that are off and were not woken in this pass, ascending.
     pub fn off(&self) -> impl Iterator<Item = u32> + '_ {
         let off = self.view.standby.into_iter().flat_map(|standby| standby.off().iter());
-        off.filter(|node| self.woken.binary_search(node).is_err())
+        let mut woken = self.woken.iter().peekable();
+        // Both ascend.
+        off.filter(move |node| {
+            while woken.next_if(|&other| other < node).is_some() {}
+            woken.next_if_eq(&node).is_none()
+        })
     }
 }
 
