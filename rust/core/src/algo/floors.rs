@@ -77,10 +77,11 @@ impl Floors {
     }
 }
 
-/// Instants by thresholds of units and of lengths: no need of at least these units for at least this length fits
-/// earlier.
+/// Instants by thresholds of units and of lengths: no need of at least these units for at least this length fits earlier.
 ///
-/// Monotone: rows and columns never fall from one threshold to the next.
+/// A row never falls from one threshold of lengths to the next. Rows are the nodes of a Fenwick tree (Fenwick 1994) with
+/// maxima in place of sums: counted from 1, a row has what was noted at its threshold of units and those before it, as many
+/// as its number's lowest bit. So a note changes a few rows, and a floor is the maximum of a few.
 #[derive(Clone, Debug)]
 struct Grid {
     /// Thresholds per octave, as a power of two.
@@ -111,9 +112,15 @@ impl Grid {
     }
 
     fn floor(&self, units: i64, length: SimDuration) -> SimTime {
-        let row = below(units, self.bits).min(self.rows - 1);
-        let column = below(length.micros(), self.bits).saturating_sub(self.short()).min(self.columns() - 1);
-        self.cells[row * self.columns() + column]
+        let columns = self.columns();
+        let column = below(length.micros(), self.bits).saturating_sub(self.short()).min(columns - 1);
+        let mut row = below(units, self.bits).min(self.rows - 1) + 1;
+        let mut floor = SimTime::from_micros(i64::MIN);
+        while row > 0 {
+            floor = floor.max(self.cells[(row - 1) * columns + column]);
+            row -= lowest_bit(row);
+        }
+        floor
     }
 
     fn raise(&mut self, units: i64, length: SimDuration, start: SimTime) {
@@ -122,19 +129,22 @@ impl Grid {
             threshold => threshold.saturating_sub(self.short()).max(1),
         };
         let columns = self.columns();
-        let mut end = columns;
-        for row in above(units, self.bits)..self.rows {
-            let cells = &mut self.cells[row * columns..(row + 1) * columns];
-            if cells.get(first).is_none_or(|&cell| cell >= start) {
+        let mut row = above(units, self.bits) + 1;
+        while row <= self.rows && first < columns {
+            let cells = &mut self.cells[(row - 1) * columns + first..row * columns];
+            let earlier = cells.iter().take_while(|&&cell| cell < start).count();
+            if earlier == 0 {
+                // The rows that follow in the tree have all that this one has.
                 return;
             }
-            // Instants as late as `start` in one row are so in the next, too: the search goes on where it ended.
-            while cells[end - 1] >= start {
-                end -= 1;
-            }
-            cells[first..end].fill(start);
+            cells[..earlier].fill(start);
+            row += lowest_bit(row);
         }
     }
+}
+
+fn lowest_bit(number: usize) -> usize {
+    number & number.wrapping_neg()
 }
 
 /// The last threshold that is not above `number`.

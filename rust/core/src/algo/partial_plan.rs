@@ -9,6 +9,8 @@
 //! If only the first so many jobs that do not start in time are promised a start, it matters which these are: those that
 //! never fit do not count. Mostly it is certain that all of the first fit; otherwise these are all planned.
 
+use std::cell::Cell;
+
 use crate::algo::fit_list::{FitList, Place, Waiting};
 use crate::algo::floors::Floors;
 use crate::algo::horizon::{Amount, Profile};
@@ -435,14 +437,26 @@ impl PartialPlan {
     fn in_the_way<H: Horizon>(&mut self, free: &mut H, queue: &FitList) -> Option<PlannedStart> {
         let Self { planned, aim, steps, cleared, .. } = self;
         let search = steps.last_mut().map_or(aim, |step| &mut step.search);
+        // A need that starts too late. Jobs alike often stand side by side, so that most needs that follow dominate it.
+        let late = Cell::new(None);
+        let is_known = |waiting: &Waiting| {
+            let dominates = |(units, length)| waiting.units >= units && waiting.length >= length;
+            H::IS_ONE && late.get().is_some_and(dominates)
+        };
         loop {
             let Search { before, from, to, ref refused } = *search;
             let all: &[Staircase] = if H::IS_ONE { refused } else { &[] };
             let may = |units, length| free.floor_of(units, length) < before && !is_refused(all, 0, units, length);
             let is_open = |waiting: &Waiting| {
-                !planned.contains(waiting.key.row)
-                    && free.floor(waiting) < before
-                    && !is_refused(refused, free.group(waiting), waiting.units, waiting.length)
+                let &Waiting { units, length, .. } = waiting;
+                if is_known(waiting) || planned.contains(waiting.key.row) {
+                    return false;
+                }
+                let is_late = is_refused(refused, free.group(waiting), units, length) || free.floor(waiting) >= before;
+                if is_late {
+                    late.set(Some((units, length)));
+                }
+                !is_late
             };
             let Some(place) = queue.first_where((from, to), may, is_open) else {
                 if let Some(to) = to {

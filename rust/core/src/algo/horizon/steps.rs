@@ -4,8 +4,9 @@
 use crate::algo::horizon::amount::Amount;
 use crate::units::SimTime;
 
-/// Maximum number of steps of a block: one bit of a word for each.
-pub(super) const MOST: usize = 64;
+/// Maximum number of steps of a block, of which a word has a bit for each. Shorter blocks are sooner changed in part, longer
+/// ones leave fewer to pass over.
+pub(super) const MOST: usize = 32;
 
 /// Consecutive steps of a block; empty only within a call of the profile.
 #[derive(Clone, Debug)]
