@@ -220,14 +220,15 @@ impl Windows {
             if start > until {
                 return None;
             }
-            let needed = self.end(end.max(first + 1) - 1, start, need);
-            for index in end..needed {
+            let stop = start.saturating_add(need.length);
+            while let Some(window) = self.all.get(end).filter(|window| end == first || window.begins < stop) {
                 // After a window that has enough, one that lacks nothing has it, too.
-                if tells && (sound == index || self.all[index].falls) && !self.free(index).suffices(need) {
-                    sound = index + 1;
+                let may_lack = tells && (sound == end || window.falls);
+                end += 1;
+                if may_lack && !self.planes[window.place as usize].suffices(need) {
+                    sound = end;
                 }
             }
-            end = needed;
             first = if sound > first {
                 sound
             } else if let Some(bad) = self.too_few_up_to(first..end, need, common) {
@@ -251,7 +252,8 @@ impl Windows {
     /// that the one before has.
     fn binding(&self, windows: Range<usize>) -> impl Iterator<Item = &Planes> + Clone {
         let first = windows.start;
-        windows.filter(move |&index| index == first || self.all[index].falls).map(|index| self.free(index))
+        let (first, rest) = (&self.all[first..=first], &self.all[first + 1..windows.end.max(first + 1)]);
+        first.iter().chain(rest.iter().filter(|window| window.falls)).map(|window| &self.planes[window.place as usize])
     }
 
     /// Index behind the last window through which a job runs that starts at `start`, given one through which it does.
