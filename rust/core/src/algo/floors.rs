@@ -17,7 +17,7 @@ const MANY: usize = 512;
 
 /// Lower bounds by thresholds of units and of lengths.
 ///
-/// Of a few needs each is compared. Coarse thresholds are quick to clear; long plans are searched from fine ones, too.
+/// A few needs are compared one by one. Coarse thresholds are quick to clear; long plans are searched from fine ones, too.
 #[derive(Clone, Debug)]
 pub struct Floors {
     /// Units, lengths and starts of the first needs, as long as they are few.

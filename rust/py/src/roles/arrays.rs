@@ -1,4 +1,4 @@
-//! Numbers of the core as Python takes them: arrays that nobody may write to, and seconds.
+//! Numbers of the core as Python takes them: read-only arrays, and seconds.
 
 use hetsched_core::algo::node_set::NodeSet;
 use hetsched_core::units::SimTime;
