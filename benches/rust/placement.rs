@@ -1,17 +1,14 @@
 //! One pass on an empty machine: 2,000 single-node jobs start together on 2,000 nodes.
 
+use std::sync::Arc;
+
 use criterion::{BenchmarkId, Criterion, criterion_group, criterion_main};
 use hetsched_benches::{machine, share, short};
-use hetsched_core::algo::releases::Releases;
-use hetsched_core::cluster::nodes::{NodeStates, Nodes};
-use hetsched_core::cluster::runs::Runs;
+use hetsched_core::cluster::Cluster;
 use hetsched_core::platform::Platform;
-use hetsched_core::platform::outages::Outages;
-use hetsched_core::platform::slots::Slots;
 use hetsched_core::policy::compose::Composed;
 use hetsched_core::policy::registry::{PartSpec, PolicySpec};
-use hetsched_core::policy::{Decisions, Jobs, Notice, Policy, Stage, View};
-use hetsched_core::power::budgets::Budgets;
+use hetsched_core::policy::{Decisions, Notice, Policy, Stage};
 use hetsched_core::power::pvt::{OnUnknownApp, Predicted, TableKind, VariationTable, tables};
 use hetsched_core::random::Stream;
 use hetsched_core::units::{SimTime, Watts};
@@ -70,9 +67,7 @@ fn policy(placement: &str) -> Composed {
 fn one_pass(criterion: &mut Criterion) {
     let mut group = criterion.benchmark_group("placement/pass_2000_jobs_2000_nodes");
     group.sample_size(10);
-    let platform = machine(NODES, 100.0, 300.0);
-    let (slots, releases) = (Slots::new(NODES, 1), Releases::default());
-    let nodes = Nodes::idle(NODES as usize, false);
+    let platform = Arc::new(machine(NODES, 100.0, 300.0));
     for (case, apps, equal) in [
         ("6 types", 6, true),
         ("1 app, own lengths", 1, false),
@@ -80,31 +75,11 @@ fn one_pass(criterion: &mut Criterion) {
         ("6 apps, own lengths", 6, false),
     ] {
         let jobs = queue(apps, equal);
-        let predicted = predicted(&platform, &jobs);
-        let (budgets, outages, runs) = (Budgets::default(), Outages::default(), Runs::default());
+        let predicted = Arc::new(predicted(&platform, &jobs));
+        let cluster = Cluster::new(SimTime::default(), Arc::new(jobs), Arc::clone(&platform), predicted, None);
         for placement in ["lowest-id", "lowest-power", "sliding-window", "pools", "assignment"] {
             group.bench_function(BenchmarkId::new(placement, case), |bencher| {
-                let view = View {
-                    queues: None,
-                    now: SimTime::default(),
-                    jobs: Jobs::new(&jobs),
-                    platform: &platform,
-                    slots: &slots,
-                    nodes: NodeStates::new(&nodes, &slots, &runs),
-                    standby: None,
-                    runs: &runs,
-                    releases: &releases,
-                    predicted: &predicted,
-                    claimed: Watts::ZERO,
-                    budgets: &budgets,
-                    outages: &outages,
-                    surplus: Watts::ZERO,
-                    withheld: Watts::ZERO,
-                    saved: Watts::ZERO,
-                    shares: None,
-                    is_held: false,
-                    interrupted: &|| false,
-                };
+                let view = cluster.view(Watts::ZERO, &|| false);
                 let mut policy = policy(placement);
                 let mut out = Decisions::default();
                 bencher.iter(|| {

@@ -3,19 +3,17 @@
 //! A pass changes the queue, so each is measured on a fresh policy that has looked at the queue once with no node free,
 //! as it would have by the time the queue is that long.
 
+use std::sync::Arc;
+
 use criterion::{BatchSize, BenchmarkId, Criterion, criterion_group, criterion_main};
 use hetsched_benches::{machine, share, short};
-use hetsched_core::algo::releases::Releases;
-use hetsched_core::cluster::nodes::{NodeStates, Nodes};
-use hetsched_core::cluster::runs::Runs;
+use hetsched_core::cluster::Cluster;
 use hetsched_core::params::Value;
 use hetsched_core::platform::Platform;
-use hetsched_core::platform::outages::Outages;
-use hetsched_core::platform::slots::Slots;
+use hetsched_core::platform::node_state::NodeState;
 use hetsched_core::policy::compose::Composed;
 use hetsched_core::policy::registry::{PartSpec, PolicySpec};
-use hetsched_core::policy::{Decisions, Jobs, Notice, Policy, Stage, View};
-use hetsched_core::power::budgets::Budgets;
+use hetsched_core::policy::{Decisions, Jobs, Notice, Policy, Stage};
 use hetsched_core::power::pvt::{OnUnknownApp, Predicted, TableKind, VariationTable, tables};
 use hetsched_core::random::Stream;
 use hetsched_core::units::{SimTime, Watts};
@@ -75,38 +73,14 @@ fn one_pass(criterion: &mut Criterion) {
     let mut group = criterion.benchmark_group("vahrm/pass_2000_queued_540_nodes");
     let (platform, jobs) = (machine(NODES, 320.0, 1_440.0), queue());
     let predicted = predicted(&platform, &jobs);
-    let releases = Releases::default();
-    let (mut full, mut some) = (Slots::new(NODES, 1), Slots::new(NODES, 1));
-    for node in 0..NODES {
-        full.take(node, 1);
-        if node % (NODES / FREE) != 0 {
-            some.take(node, 1);
-        }
-    }
-    full.give(0, 1);
-    let (budgets, outages, runs) = (Budgets::default(), Outages::default(), Runs::default());
-    let nodes = Nodes::idle(0, false);
-    let view = |slots| View {
-        queues: None,
-        now: SimTime::from_micros(20_000_000_000),
-        jobs: Jobs::new(&jobs),
-        platform: &platform,
-        slots,
-        nodes: NodeStates::new(&nodes, slots, &runs),
-        standby: None,
-        runs: &runs,
-        releases: &releases,
-        predicted: &predicted,
-        claimed: Watts::ZERO,
-        budgets: &budgets,
-        outages: &outages,
-        surplus: Watts::ZERO,
-        withheld: Watts::ZERO,
-        saved: Watts::ZERO,
-        is_held: false,
-        shares: None,
-        interrupted: &|| false,
+    let (platform, jobs, predicted) = (Arc::new(platform), Arc::new(jobs), Arc::new(predicted));
+    let with_free = |is_free: &dyn Fn(u32) -> bool| {
+        let now = SimTime::from_micros(20_000_000_000);
+        let mut cluster = Cluster::new(now, Arc::clone(&jobs), Arc::clone(&platform), Arc::clone(&predicted), None);
+        (0..NODES).filter(|&node| !is_free(node)).for_each(|node| cluster.set_node(node, NodeState::Down));
+        cluster
     };
+    let (full, some) = (with_free(&|node| node == 0), with_free(&|node| node.is_multiple_of(NODES / FREE)));
     // 0.236 leaves 10.7 kW beyond idle, which some of the jobs that fit would exceed.
     for (case, pcr, own) in
         [("vahrm, PCR 1", Some(1.0), false), ("vahrm, budget binds", Some(0.236), false), ("hetsched", None, true)]
@@ -118,12 +92,12 @@ fn one_pass(criterion: &mut Criterion) {
                     let mut policy = Composed::new(case, parts, &platform).expect("above idle");
                     (0..JOBS).for_each(|job| policy.notice(Jobs::new(&jobs), Notice::Submitted(JobId(job))));
                     let mut out = Decisions::default();
-                    policy.decide(Stage::Start, &view(&full), &mut out).expect("a pass");
+                    policy.decide(Stage::Start, &full.view(Watts::ZERO, &|| false), &mut out).expect("a pass");
                     (policy, out)
                 },
                 |(mut policy, mut out)| {
                     out.clear();
-                    policy.decide(Stage::Start, &view(&some), &mut out).expect("a pass");
+                    policy.decide(Stage::Start, &some.view(Watts::ZERO, &|| false), &mut out).expect("a pass");
                     (policy, out)
                 },
                 BatchSize::SmallInput,

@@ -9,13 +9,13 @@ pub mod live;
 mod memory;
 pub mod orders;
 mod pass;
-pub mod pools;
 pub mod succession;
 mod under_way;
 
 use std::sync::Arc;
 
 use crate::algo::span::Span;
+use crate::cluster::capacity::Sight;
 use crate::cluster::growth::Growth;
 use crate::cluster::runs::{Run, RunId};
 use crate::cluster::{Cluster, Retimed};
@@ -27,7 +27,6 @@ use crate::platform::outages::{Maintenance, Outage, Turn};
 use crate::platform::queues::{Bar, Queues};
 use crate::policy::budget::Between;
 use crate::policy::registry::refused::{Feature, Features};
-use crate::policy::sleep::proposal::Proposal;
 use crate::policy::stage::PassStages;
 use crate::policy::timing::Timing;
 use crate::policy::usage::Use;
@@ -68,7 +67,7 @@ pub struct Controller {
     stages: Stages,
     /// Those of a pass, in order.
     in_pass: PassStages,
-    /// True if nodes may be switched off: by the policy, or by the machine of which this one is a pool.
+    /// True if nodes may be switched off.
     sleeps: bool,
     /// True if the policy keeps the predicted draw under a ceiling.
     counts_watts: bool,
@@ -138,6 +137,11 @@ impl Controller {
     #[must_use]
     pub fn cluster(&self) -> &Cluster {
         &self.cluster
+    }
+
+    /// Lets the policy see lanes of these queues from now on, one of them in place of the machine or each.
+    pub fn split(&mut self, queues: &Arc<Queues>, sight: Sight) {
+        self.cluster.split(queues, sight);
     }
 
     /// Declares, before anything has happened, that nodes differ in what jobs ask for.
@@ -417,49 +421,14 @@ impl Controller {
         self.cluster
     }
 
-    /// Adds a job to the queue that has been eligible since then, without a check whether it is refused.
-    pub fn admit_since(&mut self, job: JobId, since: SimTime) {
-        self.cluster.admit_since(job, since);
-        self.tell(Notice::Submitted(job));
-    }
-
     /// Informs the policy that any node may have changed, as it begins with the machine as it is.
     pub fn nodes_found(&mut self) {
         self.tell(Notice::NodesFound);
     }
 
-    /// Copies the state of a node that serves no job from a larger machine, and the instant since which it idles, if it
-    /// does.
-    pub fn follow_node(&mut self, node: u32, state: NodeState, idle_since: Option<SimTime>) {
-        self.cluster.follow_node(node, state, idle_since);
-    }
-
-    /// Proposal of the policy for idle nodes at the end of a pass, about which a larger machine decides.
-    ///
-    /// # Errors
-    /// If the host interrupts.
-    pub fn propose(&mut self, interrupted: &dyn Fn() -> bool) -> Result<Proposal> {
-        let view = self.cluster.view(self.pass.surplus, interrupted);
-        self.policy.propose(&view)
-    }
-
-    /// Informs the policy that the larger machine has shut down a node.
-    pub fn note_shutdown(&mut self, node: u32) {
-        self.tell(Notice::PutToSleep(node, self.cluster.now()));
-    }
-
-    /// Moves the instant at which plans that count nodes have a node back from `known` to `back`.
-    pub fn count_on(&mut self, node: u32, known: Option<SimTime>, back: Option<SimTime>) {
-        self.cluster.count_back(node, known, back);
-    }
-
-    /// Makes it a pool of a larger machine, which decides about idle nodes. Only these jobs will ever run here, so that
-    /// no memory is reserved for others.
-    pub fn be_pool(&mut self, is_own: impl Fn(JobId) -> bool) {
-        self.account = Account::default();
-        self.stages.rests = false;
-        self.in_pass = self.stages.of_pass();
-        self.cluster.keep_only(is_own);
+    /// Sets the state of a node that serves no job, as the policy begins with the machine as it is.
+    pub fn set_node(&mut self, node: u32, state: NodeState) {
+        self.cluster.set_node(node, state);
     }
 
     fn tell(&mut self, notice: Notice) {

@@ -4,6 +4,7 @@
 use hetsched_core::cluster::counted::Estimate;
 use hetsched_core::error::Result;
 use hetsched_core::platform::PlatformColumns;
+use hetsched_core::platform::scope::Scope;
 use hetsched_core::policy::analyzer::{Analyzer, Ask};
 use hetsched_core::policy::budget::draw::beyond_idle;
 use hetsched_core::policy::budget::least::LeastCaps;
@@ -108,7 +109,7 @@ proptest! {
         };
         let table = has_table.then_some(&table);
         let (actual, predicted) = tables(&machine, &workload, table, None, OnUnknownApp::Nominal).unwrap();
-        let asks = Box::new(Asks(Prices::new(&machine)));
+        let asks = Box::new(Asks(Prices::new(Scope::all(&machine))));
         let records = run(Simulation::new(workload, machine, actual, predicted, asks, Options::default())).unwrap();
         prop_assert!(records.totals.passes > 0, "it was asked");
     }

@@ -332,7 +332,7 @@ impl NodeSet {
     }
 
     /// The nodes of the set, ascending.
-    pub fn iter(&self) -> impl Iterator<Item = u32> + '_ {
+    pub fn iter(&self) -> impl Iterator<Item = u32> + Clone + '_ {
         self.occupied().iter().zip((0..).step_by(BITS as usize)).flat_map(|(&word, base)| bits(word, base))
     }
 
@@ -466,7 +466,7 @@ fn masks(nodes: Span) -> impl Iterator<Item = (usize, u64)> {
     })
 }
 
-fn bits(mut word: u64, base: u32) -> impl Iterator<Item = u32> {
+fn bits(mut word: u64, base: u32) -> impl Iterator<Item = u32> + Clone {
     std::iter::from_fn(move || {
         (word != 0).then(|| {
             let node = base + word.trailing_zeros();

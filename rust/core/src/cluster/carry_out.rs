@@ -2,6 +2,7 @@
 //! the instant.
 
 use std::ops::Range;
+use std::sync::Arc;
 
 use crate::algo::span::Span;
 use crate::cluster::decisions::{Decision, Decisions, Rejection, Start};
@@ -9,7 +10,7 @@ use crate::cluster::runs::{Run, RunId};
 use crate::cluster::{Cluster, Phase};
 use crate::error::SimulationError;
 use crate::platform::node_state::NodeState;
-use crate::platform::queues::Group;
+use crate::platform::queues::{Group, Queues};
 use crate::power::in_force::CapsInForce;
 use crate::units::{SimDuration, SimTime, Watts};
 use crate::workload::JobId;
@@ -109,7 +110,7 @@ impl Cluster {
                 let until = self.now + self.platform.node(nodes.first()).shutdown_time;
                 let state = self.node(nodes.first()).sleep(until)?;
                 self.hold_watts(nodes, state, headroom)?;
-                self.slots.close(nodes);
+                self.capacity.close(nodes);
                 self.enter_all(nodes, state);
                 Ok(Effect::Sleeping(nodes, until))
             }
@@ -171,8 +172,8 @@ impl Cluster {
                 format!("let job {} run on {nodes} nodes", self.workload.job_id(job))
             }
             Decision::Size(job, _) => format!("size the job in row {}", job.0),
-            Decision::Wake(nodes) => format!("wake node {}", self.platform.number(nodes.first())),
-            Decision::Sleep(nodes) => format!("let node {} sleep", self.platform.number(nodes.first())),
+            Decision::Wake(nodes) => format!("wake node {}", nodes.first()),
+            Decision::Sleep(nodes) => format!("let node {} sleep", nodes.first()),
             Decision::Timer(at) => format!("set a timer for {} s", at.seconds()),
             Decision::Allot(id, ..) | Decision::Limit(id, _) => format!("cap {}", self.name_of(id)),
             Decision::Suspend(id) => format!("suspend {}", self.name_of(id)),
@@ -257,24 +258,23 @@ impl Cluster {
         self.check_cells(job, nodes)?;
         let need = self.jobs().need(job, &self.platform);
         let is_first = self.lost_attempts(job) == 0 && !self.workload.is_moldable(job);
-        let places = self.runs.write(job, is_first, nodes).map_err(|node| self.given_twice(node))?;
+        let places = self.runs.write(job, is_first, nodes).map_err(given_twice)?;
         let taken = self.runs.written(places.clone());
         if let Some(&last) = taken.last() {
             self.check_node(last)?;
         }
-        let refused = if self.slots.lends() {
+        let refused = if self.slots().lends() {
             let own = taken.to_vec();
             self.take_slots(job, &own, need)
         } else if self.platform.is_exclusive() {
-            self.slots.take_whole(taken)
+            self.capacity.take_whole(taken)
         } else {
-            taken.iter().copied().find(|&node| !self.slots.take(node, need))
+            taken.iter().copied().find(|&node| !self.capacity.take(node, need))
         };
         match refused {
             None => Ok(places),
             Some(node) => {
-                let (free, what) = (self.slots.free_on(node), self.node(node).name());
-                let node = self.platform.number(node);
+                let (free, what) = (self.slots().free_on(node), self.node(node).name());
                 Err(SimulationError(format!("node {node} is {what}, with {free} free slots of {need} needed")))
             }
         }
@@ -285,12 +285,12 @@ impl Cluster {
     fn take_slots(&mut self, job: JobId, nodes: &[u32], need: u32) -> Option<u32> {
         let is_urgent = self.queues.as_ref().is_some_and(|queues| !queues.preempted_by(job).is_empty());
         nodes.iter().copied().find(|&node| {
-            if self.slots.take(node, need) {
+            if self.capacity.take(node, need) {
                 return false;
             }
-            let may = is_urgent && self.slots.is_open(node) && self.clear_of_running(node) >= need;
+            let may = is_urgent && self.slots().is_open(node) && self.clear_of_running(node) >= need;
             if may {
-                self.slots.take_lent(node, need);
+                self.capacity.take_lent(node, need);
             }
             !may
         })
@@ -328,20 +328,27 @@ impl Cluster {
         let Some(queues) = &self.queues else { return Ok(()) };
         let own = queues.nodes(job);
         match nodes.iter().find(|&&node| node < self.platform.len() && !own.contains(node)) {
-            Some(&node) => Err(SimulationError(format!("node {} is not one of its queue", self.platform.number(node)))),
+            Some(&node) => Err(SimulationError(format!("node {node} is not one of its queue"))),
             None => Ok(()),
         }
     }
 
-    /// Error of a decision that gives a node twice.
-    pub(super) fn given_twice(&self, node: u32) -> SimulationError {
-        SimulationError(format!("node {} was given twice", self.platform.number(node)))
+    /// True if there is such a node, and it is in a queue or there are none.
+    #[must_use]
+    pub fn may_serve(&self, node: u32) -> bool {
+        let is_in_any = |queues: &Arc<Queues>| queues.sets().iter().any(|set| set.contains(node));
+        node < self.platform.len() && self.queues.as_ref().is_none_or(is_in_any)
     }
 
     pub(super) fn check_node(&self, node: u32) -> Result<(), SimulationError> {
         let nodes = self.platform.len();
         if node < nodes { Ok(()) } else { Err(SimulationError(format!("there is no node {node} of {nodes}"))) }
     }
+}
+
+/// Error of a decision that gives a node twice.
+pub(super) fn given_twice(node: u32) -> SimulationError {
+    SimulationError(format!("node {node} was given twice"))
 }
 
 /// The policy counts with watts that a run does not draw.

@@ -148,11 +148,16 @@ impl Decisions {
         }));
     }
 
-    /// Starts a job as in another list of decisions, whose nodes have other numbers here.
-    pub fn start_as(&mut self, start: Start, nodes: impl Iterator<Item = u32>) {
-        let first_node = self.nodes.len();
-        self.nodes.extend(nodes);
-        self.list.push(Decision::Start(Start { first_node, node_count: self.nodes.len() - first_node, ..start }));
+    /// Adds the decisions of another list, in their order.
+    pub fn append(&mut self, other: &Self) {
+        let before = self.nodes.len();
+        self.nodes.extend(&other.nodes);
+        self.holds |= other.holds;
+        self.list.extend(other.list.iter().cloned().map(|decision| match decision {
+            Decision::Start(start) => Decision::Start(Start { first_node: before + start.first_node, ..start }),
+            Decision::Resize(resize) => Decision::Resize(Resize { first_node: before + resize.first_node, ..resize }),
+            decision => decision,
+        }));
     }
 
     /// Resizes a run to so many nodes, with those in `added` if it grows.

@@ -15,7 +15,6 @@ impl Cluster {
         let cells = shares.cells();
         let other = nodes.iter().find(|&&node| node < self.platform.len() && !cells.may_use(job, node));
         if let Some(&node) = other {
-            let node = self.platform.number(node);
             return Err(SimulationError(format!("node {node} does not have what it asks for")));
         }
         if let Some(kind) = shares.short_of(job) {
@@ -38,7 +37,6 @@ impl Cluster {
                 (gpus, memory) = (gpus - want.gpus, memory - want.memory);
             }
             if gpus < own.gpus || memory < own.memory {
-                let node = self.platform.number(node);
                 return Err(SimulationError(format!("node {node} has too few GPUs or too little memory left")));
             }
         }

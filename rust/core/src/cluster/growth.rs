@@ -8,7 +8,7 @@ use crate::error::{Result, config};
 use crate::platform::cells::Cells;
 use crate::platform::queues::Queues;
 use crate::power::pvt::Predicted;
-use crate::power::slowest::{OwnSlowdowns, Slowest};
+use crate::power::slowest::OwnSlowdowns;
 use crate::workload::{JobId, Workload};
 
 /// Data on all jobs, the earlier ones in their old rows.
@@ -27,18 +27,6 @@ pub struct Growth {
 }
 
 impl Growth {
-    /// The same data for some of the nodes, counted from 0.
-    #[must_use]
-    pub fn part(&self, nodes: &[u32]) -> Self {
-        Self {
-            workload: Arc::clone(&self.workload),
-            predicted: Arc::new(self.predicted.part(nodes)),
-            cells: self.cells.as_ref().map(|cells| Arc::new(cells.part(nodes))),
-            queues: self.queues.as_ref().map(|queues| Arc::new(queues.in_pool(nodes))),
-            groups: self.groups.clone(),
-        }
-    }
-
     /// Checks that the jobs can join those that there are.
     ///
     /// # Errors
@@ -77,8 +65,6 @@ impl Cluster {
     pub fn grow(&mut self, growth: &Growth, has_joined: &dyn Fn(JobId) -> bool) {
         let (before, jobs) = (self.phases.len(), growth.workload.len());
         let predicted = &growth.predicted;
-        let slowest = |_| Slowest::new(predicted, self.platform.len(), growth.workload.app_names().len());
-        self.beliefs.slowest = self.beliefs.slowest.take().map(slowest).map(Arc::new);
         self.beliefs.own_caps = Some(Arc::new(OwnSlowdowns::new(predicted, &growth.workload)));
         self.predicted = Arc::clone(predicted);
         self.phases.resize(jobs, Phase::Unborn);
@@ -105,8 +91,12 @@ impl Cluster {
             shares.grow(Arc::clone(cells));
         }
         self.cells.clone_from(&growth.cells);
+        if let Some(queues) = &growth.queues {
+            self.capacity.grow(queues);
+        }
         self.queues.clone_from(&growth.queues);
         self.workload = Arc::clone(&growth.workload);
+        self.find_slowest();
     }
 
     /// Requests of jobs besides nodes, if there can be any.

@@ -141,10 +141,11 @@ impl<'a> Jobs<'a> {
     }
 
     /// Planned length of the job while it waits: the believed length if there is one, or else its walltime, or else its
-    /// nominal runtime. If these are meant for nominal speed, the length is that on the slowest of all nodes.
+    /// nominal runtime. If these are meant for nominal speed, the length is that on the slowest of all
+    /// nodes of the machine, or of its lane.
     #[must_use]
     pub fn planned(self, job: JobId) -> SimDuration {
-        let factor = self.beliefs.slowest.as_ref().map_or(1.0, |slowest| slowest.of(self.app(job)));
+        let factor = self.beliefs.slowest.as_ref().map_or(1.0, |slowest| slowest.of(job, self.app(job)));
         self.planned_on(job, factor)
     }
 

@@ -4,6 +4,7 @@
 //! world. Events and decisions change the cluster; each change returns what the host has to do or to record for it.
 
 pub mod beliefs;
+pub mod capacity;
 mod carry_out;
 pub mod counted;
 pub mod decisions;
@@ -30,14 +31,14 @@ use std::sync::Arc;
 
 use crate::algo::releases::{Claim, Release, ReleasedBy, Releases};
 use crate::algo::span::{Span, neighbours};
-use crate::cluster::beliefs::Beliefs;
+use crate::cluster::beliefs::{Beliefs, SlowestOfLane};
+use crate::cluster::capacity::{Capacities, Sight};
 use crate::cluster::eligible::Eligible;
 use crate::cluster::jobs::Jobs;
 use crate::cluster::nodes::{NodeStates, Nodes};
 use crate::cluster::power::Governed;
 use crate::cluster::runs::{Homes, Run, RunId, Runs};
 use crate::cluster::shares::Shares;
-use crate::cluster::standby::Standby;
 use crate::error::SimulationError;
 use crate::platform::Platform;
 use crate::platform::cells::{Cells, Lack};
@@ -77,8 +78,8 @@ pub struct Cluster {
     platform: Arc<Platform>,
     predicted: Arc<Predicted>,
     beliefs: Beliefs,
-    slots: Slots,
-    releases: Releases,
+    /// Free slots, releases and nodes on standby, of the machine and by lane.
+    capacity: Capacities,
     /// Draw of the idle machine.
     idle: Watts,
     /// Watts beyond idle that the policy counts for all running jobs.
@@ -105,8 +106,6 @@ pub struct Cluster {
     shares: Option<Shares>,
     /// Releases as of the present pass, if an allocator may lengthen plans.
     foreseen: Option<Releases>,
-    /// Nodes on standby, if nodes may be switched off.
-    standby: Option<Standby>,
     /// Number of suspended runs.
     suspended: i32,
 }
@@ -125,20 +124,19 @@ impl Cluster {
         let count = platform.len() as usize;
         Self {
             now: start,
-            slots: Slots::new(platform.len(), platform.shared_slots()),
-            releases: Releases::followed(),
+            capacity: Capacities::whole(platform.len(), platform.shared_slots()),
             idle: platform.idle(),
             claimed: Watts::ZERO,
             saved: Watts::ZERO,
             budgets: Arc::default(),
-            runs: Runs::new(homes(&workload, &platform, |_| true)),
+            runs: Runs::new(homes(&workload, &platform)),
             phases: vec![Phase::Unborn; workload.len()],
             queued: 0,
             running: 0,
             nodes: Nodes::idle(count, !platform.is_exclusive()),
             outages: Outages::default(),
             beliefs: Beliefs {
-                slowest: slowest.map(Arc::new),
+                slowest: slowest.map(|all| Arc::new(SlowestOfLane::new(vec![all], None))),
                 own_caps: Some(Arc::new(OwnSlowdowns::new(&predicted, &workload))),
                 eligible: workload.has_waits().then(|| Eligible::new(workload.len())),
                 forecasts: None,
@@ -154,15 +152,34 @@ impl Cluster {
             cells: None,
             queues: None,
             shares: None,
-            standby: None,
             suspended: 0,
         }
     }
 
-    /// Adds nodes that are not part of the machine and idle for ever, with their total draw.
-    pub fn stand_beside(&mut self, nodes: usize, idle: Watts) {
-        self.nodes.stand_beside(nodes);
-        self.idle += idle;
+    /// Keeps a capacity for each lane of these queues from now on, if policies see lanes.
+    pub fn split(&mut self, queues: &Arc<Queues>, sight: Sight) {
+        if sight != Sight::Whole {
+            self.capacity.split(queues, sight, self.now, &self.platform);
+            self.find_slowest();
+        }
+    }
+
+    /// Finds the slowdowns on the slowest nodes again, if walltimes are meant for nominal speed.
+    fn find_slowest(&mut self) {
+        if self.beliefs.slowest.is_none() {
+            return;
+        }
+        let (apps, predicted) = (self.workload.app_names().len(), &self.predicted);
+        let all = match self.capacity.lanes() {
+            [] => vec![Slowest::new(predicted, &(0..self.platform.len()), apps)],
+            lanes => lanes.iter().map(|lane| Slowest::new(predicted, &lane.nodes().iter(), apps)).collect(),
+        };
+        self.beliefs.slowest = Some(Arc::new(SlowestOfLane::new(all, self.capacity.queues().cloned())));
+    }
+
+    /// Free slots of the machine.
+    fn slots(&self) -> &Slots {
+        self.capacity.machine().slots()
     }
 
     /// Divides the nodes into cells, as they differ in what jobs ask for.
@@ -171,8 +188,8 @@ impl Cluster {
         if let Some(shares) = &mut self.shares {
             self.runs.iter().for_each(|(_, run)| shares.begin(run.job, self.runs.nodes(run)));
         }
-        if let (Some(standby), true) = (&mut self.standby, self.shares.is_some()) {
-            standby.divide(&self.platform, &cells);
+        if self.shares.is_some() {
+            self.capacity.divide(&self.platform, &cells);
         }
         self.cells = Some(cells);
     }
@@ -206,7 +223,7 @@ impl Cluster {
     /// Puts jobs into queues, before anything has happened.
     pub fn line_up(&mut self, queues: Arc<Queues>) {
         if queues.preempt() {
-            self.slots.lend();
+            self.capacity.lend();
             self.nodes.share();
         }
         self.queues = Some(queues);
@@ -314,7 +331,7 @@ impl Cluster {
 
     /// States of all nodes.
     pub(crate) fn states(&self) -> NodeStates<'_> {
-        NodeStates::new(&self.nodes, &self.slots, &self.runs)
+        NodeStates::new(&self.nodes, self.capacity.machine().slots(), &self.runs)
     }
 
     /// Phase of a job's life.
@@ -353,26 +370,17 @@ impl Cluster {
         let need = self.jobs().need(run.job, &self.platform);
         self.nodes.end(id, &run, &self.runs)?;
         let nodes = self.runs.nodes(&run);
-        if self.platform.is_exclusive() && !self.slots.lends() {
-            self.slots.give_whole(nodes);
+        if self.platform.is_exclusive() && !self.slots().lends() {
+            self.capacity.give_whole(nodes);
         } else {
             for &node in nodes {
-                self.slots.give(node, need);
+                self.capacity.give(node, need);
             }
         }
-        if let Some(standby) = &mut self.standby {
-            // A whole node idles unless it went out of service meanwhile.
-            let is_whole = self.platform.is_exclusive() && !self.slots.lends();
-            let states = NodeStates::new(&self.nodes, &self.slots, &self.runs);
-            for span in neighbours(nodes) {
-                if is_whole && self.slots.are_open(span) {
-                    standby.idle_from(self.now, span);
-                } else {
-                    standby.end(self.now, span, |node| states[node as usize] == NodeState::Idle);
-                }
-            }
+        if self.capacity.machine().standby().is_some() {
+            self.note_idle(&run);
         }
-        self.releases.remove((run.planned_end, ReleasedBy::Job(run.job.0)));
+        self.capacity.remove(run.planned_end, ReleasedBy::Job(run.job.0));
         if let Some(shares) = &mut self.shares {
             shares.end(run.job);
         }
@@ -383,6 +391,25 @@ impl Cluster {
         Ok(Some(run))
     }
 
+    /// Notes that the nodes of a run that is over idle from now on, as far as they do.
+    fn note_idle(&mut self, run: &Run) {
+        let is_whole = self.platform.is_exclusive() && !self.slots().lends();
+        for nodes in neighbours(self.runs.nodes(run)) {
+            let slots = self.capacity.machine().slots();
+            // A whole node idles unless it went out of service meanwhile.
+            if is_whole && slots.are_open(nodes) {
+                self.capacity.idle_from(self.now, nodes);
+                continue;
+            }
+            for node in nodes.nodes() {
+                let states = NodeStates::new(&self.nodes, self.capacity.machine().slots(), &self.runs);
+                if states[node as usize] == NodeState::Idle {
+                    self.capacity.idle_from(self.now, Span::of(node));
+                }
+            }
+        }
+    }
+
     /// Takes a run that is over and no longer of interest: its memory serves one to come.
     pub fn reuse(&mut self, run: Box<Run>) {
         self.runs.reuse(run);
@@ -391,7 +418,7 @@ impl Cluster {
     /// The runs on a node, which a failure of it ends.
     #[must_use]
     pub fn runs_on(&self, node: u32) -> Vec<RunId> {
-        self.nodes.runs_on(node, &self.slots, &self.runs)
+        self.nodes.runs_on(node, self.slots(), &self.runs)
     }
 
     /// Slots of a node that no running job has: free ones, and those of jobs that are suspended.
@@ -399,7 +426,7 @@ impl Cluster {
         let running = self.runs_on(node).into_iter().filter_map(|id| self.runs.get(id));
         let running = running.filter(|run| run.suspension.is_none());
         let used: u32 = running.map(|run| self.jobs().need(run.job, &self.platform)).sum();
-        self.slots.per_node().saturating_sub(used)
+        self.slots().per_node().saturating_sub(used)
     }
 
     fn enter(&mut self, node: u32, state: NodeState) {
@@ -410,8 +437,7 @@ impl Cluster {
     fn enter_all(&mut self, nodes: Span, state: NodeState) {
         let old = self.node(nodes.first());
         self.nodes.enter(nodes, old, state);
-        if let Some(standby) = &mut self.standby {
-            standby.enter(self.now, nodes, old, state);
+        if self.capacity.enter(self.now, nodes, old, state) {
             let draw = self.platform.node(nodes.first());
             self.saved += (draw.held(old) - draw.held(state)).times(nodes.len());
         }
@@ -443,7 +469,7 @@ impl Cluster {
         let id = self.runs.begin(run);
         self.nodes.begin(id, self.runs.written(places))?;
         if !self.governed.as_ref().is_some_and(Governed::allots) {
-            self.releases.insert(Release { at: planned_end, by: ReleasedBy::Job(job.0), claim });
+            self.capacity.insert(Release { at: planned_end, by: ReleasedBy::Job(job.0), claim });
         }
         if let Some(shares) = &mut self.shares {
             shares.begin(job, self.runs.written(written));
@@ -485,8 +511,8 @@ fn sizes(workload: &Workload, platform: &Platform) -> Option<Vec<u32>> {
 }
 
 /// Homes: places for the nodes of the first run of each job that the machine can serve at a fixed size.
-fn homes(workload: &Workload, platform: &Platform, is_own: impl Fn(JobId) -> bool) -> Homes {
-    let has_home = |job, count| count <= platform.len() && !workload.is_moldable(job) && is_own(job);
+fn homes(workload: &Workload, platform: &Platform) -> Homes {
+    let has_home = |job, count| count <= platform.len() && !workload.is_moldable(job);
     let served = |job| Some(workload.node_count(job)).filter(|&count| has_home(job, count));
     Homes::new((0..).map(JobId).take(workload.len()).map(|job| served(job).unwrap_or(0)))
 }

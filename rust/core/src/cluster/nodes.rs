@@ -116,11 +116,6 @@ impl Nodes {
         self.on = OnNodes::Several(vec![Vec::new(); self.states.len()]);
     }
 
-    /// Counts nodes that are not part of the machine and idle for ever.
-    pub(super) fn stand_beside(&mut self, count: usize) {
-        self.classes[Class::Idle as usize] += signed(count);
-    }
-
     /// Begins a run on nodes whose slots were taken for it.
     pub(super) fn begin(&mut self, id: RunId, nodes: &[u32]) -> Result<(), SimulationError> {
         match &mut self.on {

@@ -151,8 +151,8 @@ impl Cluster {
         if is_running {
             self.claimed += watts;
             self.claimed -= old;
-            if self.releases.remove((at, by)).is_some() {
-                self.releases.insert(Release { at, by, claim });
+            if self.capacity.remove(at, by) {
+                self.capacity.insert(Release { at, by, claim });
             }
         }
     }
@@ -173,7 +173,7 @@ impl Cluster {
         run.suspension = Some(Suspension { since: now, left, asks: Watts::ZERO });
         let (at, by, watts, predicted) = (run.planned_end, ReleasedBy::Job(run.job.0), run.watts, run.predicted);
         let places = run.places.clone();
-        self.releases.remove((at, by));
+        self.capacity.remove(at, by);
         self.claimed -= watts;
         self.note_draw(Watts::ZERO, predicted);
         self.nodes.suspend(self.runs.written(places))?;
@@ -204,7 +204,7 @@ impl Cluster {
         );
         let places = run.places.clone();
         if !self.governed.as_ref().is_some_and(Governed::allots) {
-            self.releases.insert(release);
+            self.capacity.insert(release);
         }
         self.claimed += watts;
         self.note_draw(predicted, Watts::ZERO);
@@ -216,10 +216,10 @@ impl Cluster {
 
     /// Checks that no other jobs use the slots of a suspended run, so that it gets them back.
     fn check_room(&self, id: RunId) -> Result<(), SimulationError> {
-        let Some(run) = self.runs.get(id).filter(|_| self.slots.lends()) else { return Ok(()) };
+        let Some(run) = self.runs.get(id).filter(|_| self.slots().lends()) else { return Ok(()) };
         let need = self.jobs().need(run.job, &self.platform);
         match self.runs.nodes(run).iter().find(|&&node| self.clear_of_running(node) < need) {
-            Some(&node) => Err(SimulationError(format!("others use its slots on node {}", self.platform.number(node)))),
+            Some(&node) => Err(SimulationError(format!("others use its slots on node {node}"))),
             None => Ok(()),
         }
     }
@@ -254,8 +254,8 @@ impl Cluster {
         let (job, claim) = (ReleasedBy::Job(run.job.0), run.claim);
         // If an allocator may lengthen plans, the releases are recomputed in each pass.
         let is_kept = !self.governed.as_ref().is_some_and(Governed::allots);
-        if is_kept && new != old && self.releases.remove((old, job)).is_some() {
-            self.releases.insert(Release { at: new, by: job, claim });
+        if is_kept && new != old && self.capacity.remove(old, job) {
+            self.capacity.insert(Release { at: new, by: job, claim });
         }
         Some(Retimed { id, by })
     }
@@ -270,7 +270,7 @@ impl Cluster {
             self.foreseen = None;
             return;
         }
-        if self.queued == 0 || self.slots.free_units() == 0 {
+        if self.queued == 0 || self.capacity.seen().slots().free_units() == 0 {
             // Nothing is planned then.
             self.foreseen.get_or_insert_default();
             return;

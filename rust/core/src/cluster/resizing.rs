@@ -4,7 +4,7 @@
 //! instant.
 
 use crate::algo::releases::{Release, ReleasedBy};
-use crate::cluster::carry_out::{Headroom, Moved};
+use crate::cluster::carry_out::{Headroom, Moved, given_twice};
 use crate::cluster::decisions::Resize;
 use crate::cluster::power::gone;
 use crate::cluster::runs::{Resized, Run, RunId};
@@ -27,7 +27,7 @@ impl Cluster {
         let mut nodes = self.runs.nodes(&old).to_vec();
         nodes.truncate(resize.nodes as usize);
         nodes.extend_from_slice(added);
-        let places = self.runs.write(old.job, false, &nodes).map_err(|node| self.given_twice(node))?;
+        let places = self.runs.write(old.job, false, &nodes).map_err(given_twice)?;
         self.move_nodes(id, &moved)?;
         if let Some(sizes) = &mut self.beliefs.sizes {
             sizes[old.job.0 as usize] = resize.nodes;
@@ -58,7 +58,7 @@ impl Cluster {
         let kept = own.len().min(resize.nodes as usize);
         let missing = resize.nodes as usize - kept;
         if added.len() != missing {
-            let free = self.slots.free_units();
+            let free = self.capacity.seen().slots().free_units();
             let lacks = missing > usize::try_from(free).unwrap_or(0);
             let what = if lacks { format!("{free} are free") } else { format!("it was given {}", added.len()) };
             return Err(SimulationError(format!("it needs {missing} more nodes, and {what}")));
@@ -66,12 +66,8 @@ impl Cluster {
         let moved = Moved { left: own[kept..].to_vec(), added: added.to_vec() };
         self.check_queue(job, added)?;
         added.iter().try_for_each(|&node| self.check_node(node))?;
-        if let Some(node) = self.slots.take_whole(added) {
-            return Err(SimulationError(format!(
-                "node {} is {}, and not free",
-                self.platform.number(node),
-                self.node(node).name()
-            )));
+        if let Some(node) = self.capacity.take_whole(added) {
+            return Err(SimulationError(format!("node {} is {}, and not free", node, self.node(node).name())));
         }
         Ok(moved)
     }
@@ -82,7 +78,7 @@ impl Cluster {
             self.enter(node, state);
             self.nodes.leave(id, node);
         }
-        self.slots.give_whole(&moved.left);
+        self.capacity.give_whole(&moved.left);
         self.nodes.begin(id, &moved.added)
     }
 
@@ -147,8 +143,8 @@ impl Cluster {
         self.claimed += new.watts;
         self.claimed -= old.watts;
         self.note_draw(new.predicted, old.predicted);
-        if self.releases.remove((old.planned_end, ReleasedBy::Job(old.job.0))).is_some() {
-            self.releases.insert(Release { at: new.planned_end, by: ReleasedBy::Job(new.job.0), claim: new.claim });
+        if self.capacity.remove(old.planned_end, ReleasedBy::Job(old.job.0)) {
+            self.capacity.insert(Release { at: new.planned_end, by: ReleasedBy::Job(new.job.0), claim: new.claim });
         }
         Ok(())
     }

@@ -2,10 +2,10 @@
 //! back.
 
 use crate::algo::releases::{Claim, Release, ReleasedBy};
-use crate::algo::sorted_blocks::Keyed;
 use crate::algo::span::Span;
 use crate::cluster::Cluster;
-use crate::cluster::standby::{Expected, Standby};
+use crate::cluster::capacity::Sight;
+use crate::cluster::standby::Expected;
 use crate::error::SimulationError;
 use crate::platform::node_state::NodeState;
 use crate::platform::outages::{Maintenance, Outage, Turn};
@@ -14,47 +14,35 @@ use crate::units::SimTime;
 impl Cluster {
     /// Tracks idle nodes, before anything has happened, as nodes may be switched off.
     pub fn watch_idle(&mut self) {
-        self.standby = Some(Standby::new(self.now, &self.platform));
+        self.capacity.watch_idle(self.now, &self.platform);
     }
 
-    /// Returns an empty [`Expected`] that reuses the memory of the last one.
-    pub fn begin_expecting(&mut self) -> Expected {
-        self.standby.as_mut().map_or_else(Expected::default, Standby::begin_expecting)
+    /// Lanes that are scheduled one by one, by number; one `None` if the machine, or the lane shown, is.
+    pub fn scheduled(&self) -> impl Iterator<Item = Option<usize>> + use<> {
+        let is_each = self.capacity.sight() == Sight::EachLane;
+        let lanes = if is_each { self.capacity.lanes().len() } else { 0 };
+        (!is_each).then_some(None).into_iter().chain((0..lanes).map(Some))
     }
 
-    /// Sets the nodes that plans expect back from standby; with `counts` also the releases for plans that count nodes.
-    pub fn expect(&mut self, expected: Expected, counts: bool) {
-        let Some(standby) = &mut self.standby else { return };
-        standby.expect(expected);
-        if counts {
-            let (gone, new) = standby.recount();
-            for old in gone {
-                self.releases.remove(old.key());
-            }
-            for &release in new {
-                self.releases.insert(release);
-            }
-        }
+    /// Returns an empty [`Expected`] for a lane, which reuses the memory of the last one.
+    pub fn begin_expecting(&mut self, lane: Option<usize>) -> Expected {
+        self.capacity.begin_expecting(lane.or(self.capacity.shown()))
     }
 
-    /// Copies the state of a node that serves no job from a larger machine, and the instant since which it idles, if it
-    /// does.
-    pub fn follow_node(&mut self, node: u32, state: NodeState, idle_since: Option<SimTime>) {
+    /// Sets the nodes of a lane that plans expect back from standby; with `counts` also the releases for plans that count
+    /// nodes.
+    pub fn expect(&mut self, lane: Option<usize>, expected: Expected, counts: bool) {
+        self.capacity.expect(lane.or(self.capacity.shown()), expected, counts);
+    }
+
+    /// Sets the state of a node that serves no job.
+    pub fn set_node(&mut self, node: u32, state: NodeState) {
         if state.is_on() && !matches!(state, NodeState::Booting { .. }) {
-            self.slots.open(Span::of(node));
+            self.capacity.open(Span::of(node));
         } else {
-            self.slots.close(Span::of(node));
+            self.capacity.close(Span::of(node));
         }
         self.enter(node, state);
-        if let (Some(standby), Some(since)) = (&mut self.standby, idle_since) {
-            standby.idle_from(since, Span::of(node));
-        }
-    }
-
-    /// True if a node is in service.
-    #[must_use]
-    pub fn serves(&self, node: u32) -> bool {
-        self.slots.is_open(node)
     }
 
     /// Adds a window of maintenance to come.
@@ -100,11 +88,11 @@ impl Cluster {
     pub fn count_back(&mut self, node: u32, known: Option<SimTime>, back: Option<SimTime>) {
         let by = ReleasedBy::Node(node);
         if let Some(at) = known {
-            self.releases.remove((at, by));
+            self.capacity.remove(at, by);
         }
         if let Some(at) = back {
             let units = if self.platform.is_exclusive() { 1 } else { i64::from(self.platform.slots()) };
-            self.releases.insert(Release { at, by, claim: Claim { units, microwatts: 0 } });
+            self.capacity.insert(Release { at, by, claim: Claim { units, microwatts: 0 } });
         }
     }
 
@@ -147,12 +135,12 @@ impl Cluster {
 
     /// Takes a node down; its runs have ended.
     pub fn node_down(&mut self, node: u32) {
-        self.slots.close(Span::of(node));
+        self.capacity.close(Span::of(node));
         self.enter(node, NodeState::Down);
     }
 
     pub(super) fn back_in_service(&mut self, nodes: Span, state: NodeState) {
-        self.slots.open(nodes);
+        self.capacity.open(nodes);
         self.enter_all(nodes, state);
     }
 }

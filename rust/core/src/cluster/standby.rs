@@ -280,15 +280,21 @@ impl Standby {
         }
     }
 
-    /// Notes that the job of neighbouring nodes has ended: those that idle do so from now on.
-    pub fn end(&mut self, now: SimTime, nodes: Span, idles: impl Fn(u32) -> bool) {
-        let mut rest = Some(nodes);
-        while let Some(span) = rest {
-            let (alike, others) = span.split(&idles);
-            if idles(alike.first()) {
-                self.idle_from(now, alike);
+    /// Begins with nodes in these states, where all were idle so far; idle ones have been so since `idle_since`.
+    pub fn begin_from(
+        &mut self,
+        now: SimTime,
+        states: impl Iterator<Item = (u32, NodeState)>,
+        idle_since: impl Fn(u32) -> SimTime,
+    ) {
+        for (node, state) in states {
+            match state {
+                NodeState::Idle => self.idle_from(idle_since(node), Span::of(node)),
+                NodeState::Off | NodeState::Booting { .. } | NodeState::ShuttingDown { .. } => {
+                    self.enter(now, Span::of(node), NodeState::Idle, state);
+                }
+                NodeState::Busy { .. } | NodeState::Kept | NodeState::Down => {}
             }
-            rest = others;
         }
     }
 

@@ -3,10 +3,8 @@
 
 use std::sync::Arc;
 
-use crate::algo::releases::{Release, ReleasedBy, Releases};
-use crate::algo::span::Span;
+use crate::algo::releases::{Release, ReleasedBy};
 use crate::cluster::counted::Basis;
-use crate::cluster::nodes::NodeStates;
 use crate::cluster::power::Governed;
 use crate::cluster::runs::{Run, RunId};
 use crate::cluster::standby::Standby;
@@ -15,7 +13,7 @@ use crate::error::SimulationError;
 use crate::platform::node_state::NodeState;
 use crate::power::in_force::CapsInForce;
 use crate::power::pvt::Predicted;
-use crate::power::slowest::{OwnSlowdowns, Slowest};
+use crate::power::slowest::OwnSlowdowns;
 use crate::units::{SimDuration, SimTime, Watts};
 use crate::workload::JobId;
 
@@ -38,12 +36,13 @@ impl Cluster {
 
     /// Hands the machine over to another policy with the predicted table `predicted`. Returns the former standby data.
     pub fn hand_over(&mut self, predicted: Arc<Predicted>) -> Option<Standby> {
-        let slowest = |_| Slowest::new(&predicted, self.platform.len(), self.workload.app_names().len());
-        self.beliefs.slowest = self.beliefs.slowest.take().map(slowest).map(Arc::new);
         self.beliefs.own_caps = Some(Arc::new(OwnSlowdowns::new(&predicted, &self.workload)));
         self.predicted = predicted;
         (self.governed, self.foreseen, self.beliefs.forecasts) = (None, None, None);
-        (self.claimed, self.releases) = (Watts::ZERO, Releases::followed());
+        self.claimed = Watts::ZERO;
+        self.capacity.unite();
+        self.find_slowest();
+        self.capacity.forget_releases();
         let back: Vec<_> = self.outages.coming_back().collect();
         for (node, at) in back {
             self.count_back(node, None, Some(at));
@@ -53,33 +52,13 @@ impl Cluster {
             let waiting = waiting.filter(|(phase, _)| !matches!(phase, Phase::Running | Phase::Over));
             waiting.for_each(|(_, (size, first))| *size = first);
         }
-        self.standby.take()
+        self.capacity.take_standby()
     }
 
     /// Takes over the former standby data or, if there is none, the instants since which nodes idle.
     pub fn stand_by(&mut self, before: Option<Standby>, idle_since: impl Fn(u32) -> SimTime) {
-        let Some(standby) = &mut self.standby else { return };
-        let states = NodeStates::new(&self.nodes, &self.slots, &self.runs);
-        if let Some(mut before) = before {
-            if before.counts_like(standby) {
-                before.forget_plans();
-                *standby = before;
-                return;
-            }
-            for (node, &state) in (0..).zip(states.iter()) {
-                match state {
-                    NodeState::Idle => standby.idle_from(before.idle_since(node), Span::of(node)),
-                    NodeState::Off | NodeState::Booting { .. } | NodeState::ShuttingDown { .. } => {
-                        standby.enter(self.now, Span::of(node), NodeState::Idle, state);
-                    }
-                    NodeState::Busy { .. } | NodeState::Kept | NodeState::Down => {}
-                }
-            }
-            return;
-        }
-        for (node, _) in (0..).zip(states.iter()).filter(|(_, state)| **state == NodeState::Idle) {
-            standby.idle_from(idle_since(node), Span::of(node));
-        }
+        let states: Vec<_> = self.states().iter().copied().collect();
+        self.capacity.stand_by(self.now, before, &states, idle_since);
     }
 
     /// Planned length of a whole run, by what is believed of it.
@@ -111,7 +90,7 @@ impl Cluster {
         }
         self.claimed += watts;
         if !allots {
-            self.releases.insert(Release { at, by, claim });
+            self.capacity.insert(Release { at, by, claim });
         }
     }
 

@@ -11,20 +11,20 @@ use crate::units::{SimTime, Watts};
 use crate::workload::JobId;
 
 impl Cluster {
-    /// Nodes for a job that runs already: those that the log names by their numbers on the machine, if they are free and as many as it asks for; else
-    /// the lowest free ones that may serve it. `None` if there are too few, or if a limit of its array, its queue or
+    /// Nodes for a job that runs already: those that the log names, if they are free and as many as it asks for; else the
+    /// lowest free ones that may serve it. `None` if there are too few, or if a limit of its array, its queue or
     /// licences is reached.
     #[must_use]
     pub fn nodes_under_way(&self, job: JobId) -> Option<Vec<u32>> {
         let count = self.jobs().node_count(job) as usize;
-        let free = self.slots.holding(self.jobs().need(job, &self.platform));
+        let free = self.slots().holding(self.jobs().need(job, &self.platform));
         let (own, cells) =
             (self.queues.as_ref().map(|queues| queues.nodes(job)), self.shares.as_ref().map(Shares::cells));
         let serves =
             |node: u32| own.is_none_or(|own| own.contains(node)) && cells.is_none_or(|cells| cells.may_use(job, node));
         let is_free = |node: u32| node < free.capacity() && free.contains(node) && serves(node);
         let named = self.workload.observed_nodes(job).unwrap_or_default().iter();
-        let mut nodes: Vec<_> = named.filter_map(|&number| self.platform.with_number(number)).collect();
+        let mut nodes: Vec<_> = named.copied().filter(|&node| node < self.platform.len()).collect();
         nodes.sort_unstable();
         nodes.dedup();
         if nodes.len() != count || !nodes.iter().all(|&node| is_free(node)) {
@@ -54,8 +54,8 @@ impl Cluster {
         let (old, claim) = (std::mem::replace(&mut run.planned_end, end), run.claim);
         run.started = started;
         if !self.governed.as_ref().is_some_and(Governed::allots) {
-            self.releases.remove((old, by));
-            self.releases.insert(Release { at: end, by, claim });
+            self.capacity.remove(old, by);
+            self.capacity.insert(Release { at: end, by, claim });
         }
     }
 

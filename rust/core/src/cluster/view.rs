@@ -2,6 +2,7 @@
 
 use crate::algo::releases::Releases;
 use crate::cluster::Cluster;
+use crate::cluster::capacity::{Capacities, Lane};
 use crate::cluster::jobs::Jobs;
 use crate::cluster::nodes::NodeStates;
 use crate::cluster::runs::{Run, Runs};
@@ -28,6 +29,10 @@ pub struct View<'a> {
     pub jobs: Jobs<'a>,
     /// The machine.
     pub platform: &'a Platform,
+    /// Capacity of the machine and of its lanes.
+    pub capacity: &'a Capacities,
+    /// Lane that the view is about, which a policy schedules as if it were the machine; none: the machine.
+    pub only: Option<usize>,
     /// Free slots of each node.
     pub slots: &'a Slots,
     /// State of each node.
@@ -77,6 +82,37 @@ impl<'a> View<'a> {
     }
 }
 
+impl<'a> View<'a> {
+    /// View of one of the lanes.
+    #[must_use]
+    pub fn within(self, lane: usize) -> Self {
+        let seen = self.capacity.lanes()[lane].capacity();
+        Self { only: Some(lane), slots: seen.slots(), standby: seen.standby(), releases: seen.releases(), ..self }
+    }
+
+    /// The nodes that the view is about, ascending.
+    pub fn own_nodes(&self) -> impl Iterator<Item = u32> + Clone + use<'a> {
+        let own = self.own_lane().map(Lane::nodes);
+        (0..self.platform.len()).filter(move |&node| own.is_none_or(|own| own.contains(node)))
+    }
+
+    /// Number of nodes that the view is about.
+    #[must_use]
+    pub fn node_count(&self) -> u32 {
+        self.own_lane().map_or(self.platform.len(), |lane| lane.nodes().len())
+    }
+
+    /// Number of units that the view is about: nodes, or slots where nodes are shared.
+    #[must_use]
+    pub fn units(&self) -> i64 {
+        i64::from(self.node_count()) * i64::from(self.platform.shared_slots())
+    }
+
+    fn own_lane(&self) -> Option<&'a Lane> {
+        self.only.map(|lane| &self.capacity.lanes()[lane])
+    }
+}
+
 impl View<'_> {
     /// Tier of the job's queue: jobs of lower tiers come before all others.
     #[must_use]
@@ -87,20 +123,20 @@ impl View<'_> {
     /// Number of lanes: sets of nodes whose jobs have heads and reservations of their own.
     #[must_use]
     pub fn lanes(&self) -> usize {
-        self.queues.map_or(1, Queues::lanes)
+        if self.only.is_some() { 1 } else { self.queues.map_or(1, Queues::lanes) }
     }
 
     /// The lane of the job.
     #[must_use]
     pub fn lane(&self, job: JobId) -> usize {
-        self.queues.map_or(0, |queues| queues.lane(job))
+        if self.only.is_some() { 0 } else { self.queues.map_or(0, |queues| queues.lane(job)) }
     }
 
     /// Fewest and most nodes the job can run on here.
     #[must_use]
     pub fn size_range(&self, job: JobId) -> (u32, u32) {
         let (low, high) = self.jobs.size_range(job);
-        (low, if low < high { high.min(self.platform.len()).max(low) } else { high })
+        (low, if low < high { high.min(self.node_count()).max(low) } else { high })
     }
 
     /// Instant at which a node that boots or shuts down has done so, and the watts that it holds less from then on.
@@ -144,15 +180,18 @@ impl Cluster {
     /// View of the cluster for a policy; `surplus` is the measured draw above the predicted one.
     #[must_use]
     pub fn view<'a>(&'a self, surplus: Watts, interrupted: &'a dyn Fn() -> bool) -> View<'a> {
+        let seen = self.capacity.seen();
         View {
+            capacity: &self.capacity,
+            only: self.capacity.shown(),
             now: self.now,
             jobs: self.jobs(),
             platform: &self.platform,
-            slots: &self.slots,
+            slots: seen.slots(),
             nodes: self.states(),
-            standby: self.standby.as_ref(),
+            standby: seen.standby(),
             runs: &self.runs,
-            releases: self.foreseen.as_ref().unwrap_or(&self.releases),
+            releases: self.foreseen.as_ref().unwrap_or(seen.releases()),
             predicted: &self.predicted,
             claimed: self.claimed,
             saved: self.saved,

@@ -2,8 +2,7 @@
 
 use crate::cluster::eligible::Eligible;
 use crate::cluster::forecasts::Forecasts;
-use crate::cluster::runs::Runs;
-use crate::cluster::{Cluster, Phase, homes};
+use crate::cluster::{Cluster, Phase};
 use crate::power::known::{Belief, KnownDraw};
 use crate::units::{SimDuration, SimTime};
 use crate::workload::JobId;
@@ -34,11 +33,6 @@ impl Cluster {
             eligible.note(job, since);
         }
         self.submit(job);
-    }
-
-    /// Reserves homes for these jobs only, as no others will ever run here; called before any does.
-    pub fn keep_only(&mut self, is_own: impl Fn(JobId) -> bool) {
-        self.runs = Runs::new(homes(&self.workload, &self.platform, is_own));
     }
 
     /// True if a job was submitted and is in no queue yet.

@@ -1,6 +1,5 @@
 //! Live: a conductor whose plant knows only what its host reports.
 
-mod beside;
 mod impossible;
 pub mod report;
 pub mod snapshot;
@@ -13,10 +12,9 @@ use crate::cluster::growth::Growth;
 use crate::cluster::runs::RunId;
 use crate::cluster::{Cluster, Phase};
 use crate::control::conductor::{Conductor, Fact, Plant, Progress, Why};
-use crate::control::live::beside::Beside;
 use crate::control::live::impossible::{check_nodes, impossible};
 use crate::control::live::report::Report;
-use crate::control::orders::{self, HostOrder, Which};
+use crate::control::orders::{HostOrder, Which};
 use crate::control::{Controller, Effect};
 use crate::error::{Result, SimulationError};
 use crate::platform::node_state::NodeState;
@@ -47,8 +45,6 @@ struct Ledger {
     predicted: Watts,
     /// Ends of budgets to come.
     ends: BTreeSet<SimTime>,
-    /// Nodes that stand beside the cluster.
-    beside: Beside,
     /// Jobs that have completed.
     completed: BTreeSet<JobId>,
     /// Number of reports about earlier attempts, or of what was known already.
@@ -87,15 +83,10 @@ impl Live {
         self.conductor.controller_mut()
     }
 
-    /// Follows the states of nodes that stand beside the cluster, by their numbers. Nothing has happened yet.
-    pub fn stand_beside(&mut self, numbers: &[u32]) {
-        self.ledger.beside = Beside::new(numbers);
-    }
-
     /// Number of nodes of the machine.
     #[must_use]
     pub fn nodes(&self) -> u32 {
-        self.cluster().platform().len() + self.ledger.beside.len()
+        self.cluster().platform().len()
     }
 
     /// Number of reports that came too late to change anything.
@@ -148,8 +139,8 @@ impl Live {
             ledger.reading = Some((last, ledger.predicted));
         }
         for report in std::mem::take(&mut ledger.reports) {
-            if !ledger.knows(conductor.cluster(), &report) {
-                return Err(impossible(conductor.cluster(), &ledger.beside, &report));
+            if !knows(conductor.cluster(), &report) {
+                return Err(impossible(conductor.cluster(), &report));
             }
             ledger.late += 1;
         }
@@ -181,9 +172,9 @@ impl Ledger {
         match *report {
             Report::Ended(which, ok) => self.end(conductor, which, ok),
             Report::StartFailed(which, ref bad) => self.fail_start(conductor, which, bad),
-            Report::NodeUp(number) => self.up(conductor, number),
-            Report::NodeOff(number) => self.off(conductor, number),
-            Report::NodeDown(number) => self.down(conductor, number),
+            Report::NodeUp(node) => up(conductor, node),
+            Report::NodeOff(node) => off(conductor, node),
+            Report::NodeDown(node) => self.down(conductor, node),
             Report::Requeued(job) => Ok(self.requeue(conductor, job)),
             Report::Power(watts) => {
                 self.readings.push_back(watts);
@@ -225,8 +216,8 @@ impl Ledger {
         if let Some(run) = conductor.end(id)? {
             conductor.controller_mut().requeue(&run);
         }
-        for &number in bad {
-            self.down(conductor, number)?;
+        for &node in bad {
+            self.down(conductor, node)?;
         }
         Ok(Taken::Changes)
     }
@@ -243,33 +234,7 @@ impl Ledger {
         Taken::Changes
     }
 
-    fn up(&mut self, conductor: &mut Conductor, number: u32) -> Result<Taken> {
-        match conductor.cluster().platform().with_number(number) {
-            Some(node) => up(conductor, node),
-            None => Ok(self.beside.up(number)),
-        }
-    }
-
-    fn off(&mut self, conductor: &mut Conductor, number: u32) -> Result<Taken> {
-        match conductor.cluster().platform().with_number(number) {
-            Some(node) => off(conductor, node),
-            None => Ok(self.beside.off(number)),
-        }
-    }
-
-    /// True if a report that has changed nothing says what is known already.
-    fn knows(&self, cluster: &Cluster, report: &Report) -> bool {
-        match *report {
-            Report::NodeUp(number) => self.beside.state(cluster, number).is_on(),
-            Report::NodeOff(number) => !self.beside.state(cluster, number).is_on(),
-            _ => false,
-        }
-    }
-
-    fn down(&mut self, conductor: &mut Conductor, number: u32) -> Result<Taken> {
-        let Some(node) = conductor.cluster().platform().with_number(number) else {
-            return Ok(self.beside.down(number));
-        };
+    fn down(&mut self, conductor: &mut Conductor, node: u32) -> Result<Taken> {
         let turn = conductor.begin_outage(node, Outage::Failure, self)?;
         Ok(if turn == Turn::None { Taken::Late } else { Taken::Changes })
     }
@@ -319,17 +284,17 @@ impl Ledger {
     }
 
     /// Confirms a start, moves a run to the nodes on which it has really begun, or takes up one that was not decided.
-    fn start(&mut self, conductor: &mut Conductor, which: Which, numbers: &[u32]) -> Result<Taken> {
+    fn start(&mut self, conductor: &mut Conductor, which: Which, nodes: &[u32]) -> Result<Taken> {
         let cluster = conductor.cluster();
         let Some(id) = run_of(cluster, which.job) else {
             return match absent(cluster, which) {
                 Taken::NotYet if cluster.phase(which.job) != Phase::Unborn => {
-                    let nodes = check_nodes(cluster, which, numbers)?;
+                    check_nodes(cluster, which, nodes)?;
                     // Attempts before it that nobody told of are over.
                     conductor.controller_mut().count_attempts(which.job, which.attempt.saturating_sub(1));
                     // The host knows: nothing is ordered.
                     let orders = self.orders.len();
-                    conductor.take_up_on(which.job, &nodes, conductor.now(), self)?;
+                    conductor.take_up_on(which.job, nodes, conductor.now(), self)?;
                     self.orders.truncate(orders);
                     Ok(Taken::Changes)
                 }
@@ -340,12 +305,12 @@ impl Ledger {
             Taken::Changes => {}
             other => return Ok(other),
         }
-        let known = cluster.runs().get(id).is_some_and(|run| orders::numbers(cluster, run) == numbers);
+        let known = cluster.runs().get(id).is_some_and(|run| cluster.runs().nodes(run) == nodes);
         if known {
             return Ok(Taken::Confirms);
         }
-        let nodes = check_nodes(cluster, which, numbers)?;
-        conductor.controller_mut().adopt(id, &nodes)?;
+        check_nodes(cluster, which, nodes)?;
+        conductor.controller_mut().adopt(id, nodes)?;
         Ok(Taken::Changes)
     }
 }
@@ -427,6 +392,15 @@ fn is_present(cluster: &Cluster, id: RunId, which: Which) -> Taken {
         Some(attempt) if attempt == which.attempt => Taken::Changes,
         Some(attempt) if which.attempt < attempt => Taken::Late,
         _ => Taken::NotYet,
+    }
+}
+
+/// True if a report that has changed nothing says what is known already.
+fn knows(cluster: &Cluster, report: &Report) -> bool {
+    match *report {
+        Report::NodeUp(node) => cluster.node(node).is_on(),
+        Report::NodeOff(node) => !cluster.node(node).is_on(),
+        _ => false,
     }
 }
 

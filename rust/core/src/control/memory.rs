@@ -17,8 +17,8 @@ impl Controller {
         self.policy.remember(&mut kept);
         let (mut idle, mut turns) = (Vec::new(), Vec::new());
         let view = self.cluster.view(Watts::ZERO, &|| false);
-        for (node, &state) in (0..).zip(view.nodes.iter()) {
-            let number = i64::from(view.platform.number(node));
+        for (node, &state) in (0_u32..).zip(view.nodes.iter()) {
+            let number = i64::from(node);
             match (state, view.standby) {
                 (NodeState::Idle, Some(standby)) => idle.extend([number, standby.idle_since(node).micros()]),
                 (NodeState::Booting { until } | NodeState::ShuttingDown { until }, _) => {
@@ -43,7 +43,7 @@ impl Controller {
         let platform = self.cluster.platform();
         let mut since = vec![now; platform.len() as usize];
         for [number, at] in kept.rows(IDLE) {
-            if let Some(node) = u32::try_from(number).ok().and_then(|number| platform.with_number(number)) {
+            if let Some(node) = u32::try_from(number).ok().filter(|&node| node < platform.len()) {
                 since[node as usize] = SimTime::from_micros(at).min(now);
             }
         }

@@ -65,11 +65,11 @@ impl HostOrder {
     #[must_use]
     pub fn of(cluster: &Cluster, decision: &Decision, effect: &Effect) -> Option<Self> {
         let which = |id: RunId| cluster.runs().get(id).map(Which::of);
-        let switched = |nodes: Span| nodes.nodes().map(|node| cluster.platform().number(node)).collect();
+        let switched = |nodes: Span| nodes.nodes().collect();
         Some(match effect {
             Effect::Started(id) => {
                 let run = cluster.runs().get(*id)?;
-                let (nodes, cap_w) = (numbers(cluster, run), lowest_cap(cluster, run));
+                let (nodes, cap_w) = (cluster.runs().nodes(run).to_vec(), lowest_cap(cluster, run));
                 let granted = if let Decision::Start(start) = decision { start.granted } else { Watts::ZERO };
                 let granted_w = Some(granted.watts()).filter(|&watts| watts > 0.0);
                 Self::Start { run: Which::of(run), nodes, cap_w, granted_w }
@@ -92,7 +92,7 @@ impl HostOrder {
             },
             Effect::Resized(id, _) => {
                 let run = cluster.runs().get(*id)?;
-                Self::Resize(Which::of(run), numbers(cluster, run))
+                Self::Resize(Which::of(run), cluster.runs().nodes(run).to_vec())
             }
         })
     }
@@ -112,12 +112,6 @@ impl HostOrder {
             Fact::Between(..) | Fact::Joined(_) | Fact::Alert(_) => None,
         }
     }
-}
-
-/// Numbers that the nodes of a run have on the machine, ascending.
-#[must_use]
-pub(super) fn numbers(cluster: &Cluster, run: &Run) -> Vec<u32> {
-    cluster.runs().nodes(run).iter().map(|&node| cluster.platform().number(node)).collect()
 }
 
 /// The lowest cap in force on a run's nodes, W; `None` if there is none.

@@ -230,9 +230,13 @@ impl Controller {
         if !self.sleeps || self.cluster.queued() == 0 && !self.policy.expects_without_queue() {
             return;
         }
-        let mut expected = self.cluster.begin_expecting();
-        let counts = self.policy.expect(&self.cluster.view(Watts::ZERO, &|| false), &mut expected);
-        self.cluster.expect(expected, counts);
+        for lane in self.cluster.scheduled() {
+            let mut expected = self.cluster.begin_expecting(lane);
+            let view = self.cluster.view(Watts::ZERO, &|| false);
+            let view = lane.map_or(view, |lane| view.within(lane));
+            let counts = self.policy.expect(&view, &mut expected);
+            self.cluster.expect(lane, expected, counts);
+        }
     }
 
     /// Instant of the next pass that is needed even if nothing happens until then. With `further`, one that is not sure

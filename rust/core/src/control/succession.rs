@@ -3,6 +3,7 @@
 
 use std::sync::Arc;
 
+use crate::cluster::capacity::Sight;
 use crate::cluster::runs::RunId;
 use crate::control::{Controller, Refusal};
 use crate::error::{Result, SimulationError, config};
@@ -20,6 +21,8 @@ pub struct Divisions {
     pub cells: Option<Arc<Cells>>,
     /// The queues, if there are any.
     pub queues: Option<Arc<Queues>>,
+    /// Part of the machine that the policy decides about at a time.
+    pub sight: Sight,
 }
 
 impl Controller {
@@ -48,6 +51,7 @@ impl Controller {
         let runs = cluster.runs().iter().map(|(id, run)| (id, run.job, cluster.planned_length(run)));
         let runs: Vec<_> = runs.collect();
         let standby = cluster.hand_over(predicted);
+        divisions.queues.iter().for_each(|queues| cluster.split(queues, divisions.sight));
         let mut next = Self::new(cluster, policy);
         next.check_succession()?;
         match divisions.cells {

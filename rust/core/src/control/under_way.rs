@@ -1,12 +1,11 @@
 //! Runs that the policy has not decided on: it counts them like those that another policy has started.
 
-use crate::cluster::runs::{Run, RunId};
+use crate::cluster::runs::RunId;
 use crate::cluster::{Effect, Phase};
 use crate::control::{Controller, Host, Refusal};
 use crate::error::{Result, SimulationError};
-use crate::platform::node_state::NodeState;
 use crate::policy::Notice;
-use crate::units::{SimDuration, SimTime, Watts};
+use crate::units::{SimTime, Watts};
 use crate::workload::JobId;
 
 impl Controller {
@@ -44,33 +43,6 @@ impl Controller {
             host(cluster, decision, effect)
         })?;
         Ok(begun.ok_or_else(|| SimulationError("a run has not begun".to_owned()))?)
-    }
-
-    /// Takes over a run of the larger machine of which this one is a pool, on these nodes as they are counted here. Its
-    /// job has been eligible since `eligible`, and `length` is its planned length there: a forecast known here alone
-    /// moves its planned end.
-    ///
-    /// # Errors
-    /// If they cannot serve it, or the policy fails.
-    pub fn take_over(&mut self, run: &Run, nodes: &[u32], eligible: SimTime, length: SimDuration) -> Result<RunId> {
-        for &node in nodes {
-            if !self.cluster.serves(node) {
-                self.cluster.follow_node(node, NodeState::Idle, None);
-            }
-        }
-        let is_new = self.cluster.phase(run.job) == Phase::Unborn;
-        self.cluster.admit_since(run.job, eligible);
-        if is_new && self.foretells {
-            self.foretold.joined.push(run.job);
-            self.foretell(&|| false)?;
-        }
-        let id = self.begin_run(run.job, nodes, &mut |_, _, _| Ok(()))?;
-        let view = self.cluster.view(Watts::ZERO, &|| false);
-        let own = view.runs.get(id).map_or(length, |own| view.planned_length(own));
-        let end = run.planned_end.micros().saturating_add(own.micros().saturating_sub(length.micros()));
-        self.cluster.retime(id, run.started, SimTime::from_micros(end).max(run.started).min(SimTime::LATEST));
-        self.policy.take_over(&self.cluster.view(Watts::ZERO, &|| false), id)?;
-        Ok(id)
     }
 
     /// Adds a job to the queue that has been eligible since then, or gives the reason for which it is turned away.

@@ -112,19 +112,6 @@ fn common_divisor(one: i64, other: i64) -> i64 {
 }
 
 impl Cells {
-    /// The cells of a machine of some of the nodes, counted from 0.
-    #[must_use]
-    pub fn part(&self, nodes: &[u32]) -> Self {
-        #[expect(clippy::cast_possible_truncation, reason = "numbers of nodes are 32 bits wide")]
-        let mut sets = vec![NodeSet::empty(nodes.len() as u32); self.nodes.len()];
-        let of_node: Vec<_> = nodes.iter().map(|&node| self.of_node[node as usize]).collect();
-        for (place, &cell) in (0..).zip(&of_node) {
-            sets[usize::from(cell)].insert(place);
-        }
-        let stock = nodes.iter().filter_map(|&node| self.stock.get(node as usize).copied()).collect();
-        Self { of_node, nodes: sets, stock, ..self.clone() }
-    }
-
     /// One cell of all nodes, which every job wants.
     #[must_use]
     pub fn alike(jobs: usize, nodes: u32) -> Self {

@@ -5,10 +5,10 @@ pub mod lanes;
 pub mod node_state;
 pub mod outages;
 pub mod queues;
+pub mod scope;
 pub mod slots;
 
 use std::fmt;
-use std::sync::Arc;
 
 use crate::error::{ConfigError, Fault, Result};
 use crate::platform::node_state::NodeState;
@@ -94,25 +94,6 @@ pub struct Platform {
     kinds: Vec<u32>,
     slots: u32,
     exclusive: bool,
-    /// Numbers of the nodes on the machine of which they are a part; `None` if they are all of it.
-    numbers: Option<Arc<Numbers>>,
-}
-
-/// Numbers of nodes on a larger machine.
-#[derive(Debug)]
-struct Numbers {
-    /// By node.
-    of_node: Vec<u32>,
-    /// Numbers, ascending, each with its node.
-    nodes: Vec<(u32, u32)>,
-}
-
-impl Numbers {
-    fn new(of_node: Vec<u32>) -> Self {
-        let mut nodes: Vec<_> = of_node.iter().copied().zip(0..).collect();
-        nodes.sort_unstable();
-        Self { of_node, nodes }
-    }
 }
 
 impl Platform {
@@ -130,33 +111,10 @@ impl Platform {
         self.nodes.is_empty()
     }
 
-    /// The machine that consists of some of the nodes, counted from 0. It knows the numbers that they have here.
-    #[must_use]
-    pub fn part(&self, nodes: &[u32]) -> Self {
-        let numbers = nodes.iter().map(|&node| self.number(node)).collect();
-        let part = Self::of(nodes.iter().map(|&node| *self.node(node)).collect(), self.slots, self.exclusive);
-        Self { numbers: Some(Arc::new(Numbers::new(numbers))), ..part }
-    }
-
-    /// Number of a node on the machine of which these nodes are a part; its own if they are all of it.
-    #[must_use]
-    pub fn number(&self, node: u32) -> u32 {
-        let own = self.numbers.as_ref().and_then(|numbers| numbers.of_node.get(node as usize));
-        own.copied().unwrap_or(node)
-    }
-
-    /// The node with this number on the machine of which these nodes are a part, if it is one of them.
-    #[must_use]
-    pub fn with_number(&self, number: u32) -> Option<u32> {
-        let Some(numbers) = &self.numbers else { return Some(number).filter(|&node| node < self.len()) };
-        let place = numbers.nodes.binary_search_by_key(&number, |known| known.0).ok()?;
-        Some(numbers.nodes[place].1)
-    }
-
     fn of(nodes: Vec<NodeDraw>, slots: u32, exclusive: bool) -> Self {
         let differs = (1..).zip(nodes.windows(2)).filter(|(_, pair)| pair[0] != pair[1]).map(|(node, _)| node);
         let idles = nodes.iter().map(|node| node.idle).collect();
-        Self { kinds: std::iter::once(0).chain(differs).collect(), idles, nodes, slots, exclusive, numbers: None }
+        Self { kinds: std::iter::once(0).chain(differs).collect(), idles, nodes, slots, exclusive }
     }
 
     /// Draws and transition times of a node.
@@ -360,15 +318,6 @@ mod tests {
         let platform = four_nodes([100.0, 100.0, 50.0, 100.0]);
         let kinds = [0, 1, 2, 3].map(|node| platform.kind(node));
         assert!(kinds[0] == kinds[1] && kinds[1] != kinds[2] && kinds[2] != kinds[3], "{kinds:?}");
-    }
-
-    #[test]
-    fn nodes_of_a_part_know_their_numbers_on_the_machine() {
-        let four = four_nodes([100.0; 4]);
-        assert_eq!((four.number(3), four.with_number(3), four.with_number(4)), (3, Some(3), None));
-        let part = four.part(&[3, 1, 2]).part(&[2, 0]);
-        assert_eq!([0, 1].map(|node| part.number(node)), [2, 3]);
-        assert_eq!([0, 1, 2, 3].map(|number| part.with_number(number)), [None, None, Some(0), Some(1)]);
     }
 
     #[test]

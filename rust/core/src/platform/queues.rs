@@ -226,17 +226,10 @@ impl Queues {
         if self.lanes.is_empty() { Vec::new() } else { self.pools().0 }
     }
 
-    /// The same queues on a machine that consists of these nodes alone, counted from 0.
+    /// The same queues, whose jobs are all in one lane.
     #[must_use]
-    pub fn in_pool(&self, nodes: &[u32]) -> Self {
-        #[expect(clippy::cast_possible_truncation, reason = "numbers of nodes are 32 bits wide")]
-        let nodes = nodes.len() as u32;
-        Self {
-            columns: Arc::clone(&self.columns),
-            sets: vec![NodeSet::full(nodes); self.sets.len()],
-            nodes,
-            lanes: Vec::new(),
-        }
+    pub fn in_one_lane(&self) -> Self {
+        Self { lanes: Vec::new(), ..self.clone() }
     }
 
     /// True if all queues have all nodes: then counts of nodes suffice.

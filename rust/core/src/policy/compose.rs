@@ -18,6 +18,7 @@ use crate::error::Result;
 use crate::platform::Platform;
 use crate::platform::cells::Cells;
 use crate::platform::queues::Queues;
+use crate::platform::scope::Scope;
 use crate::policy::agent::Agent;
 use crate::policy::allocator::Allocator;
 use crate::policy::analyzer::forecast::Forecast;
@@ -39,7 +40,6 @@ use crate::policy::recollection::{JOINED, Recollection};
 use crate::policy::registry::refused::{Feature, Features};
 use crate::policy::resizing::Growing;
 use crate::policy::sizing::Sizing;
-use crate::policy::sleep::proposal::Proposal;
 use crate::policy::sleep::rules::Rules;
 use crate::policy::sleep::{Alarm, Sleep};
 use crate::policy::timing::Timing;
@@ -121,17 +121,18 @@ impl Composed {
     /// # Errors
     /// If nothing could ever start under the budget.
     pub fn new(name: impl Into<String>, parts: Parts, platform: &Platform) -> Result<Self> {
-        Self::in_part(name, parts, platform, platform)
+        Self::within(name, parts, Scope::all(platform))
     }
 
-    /// Composes a policy for a part of a machine while the rest of it idles: a budget is that of the whole machine.
+    /// Composes a policy for some nodes of a machine: a budget is that of the whole machine.
     ///
     /// # Errors
     /// If nothing could ever start under the budget.
-    pub fn in_part(name: impl Into<String>, mut parts: Parts, platform: &Platform, whole: &Platform) -> Result<Self> {
+    pub fn within(name: impl Into<String>, mut parts: Parts, scope: Scope<'_>) -> Result<Self> {
+        let platform = scope.platform();
         parts.backfill.check(platform)?;
         parts.backfill.queue_in(parts.order.as_ref());
-        let power = parts.power.as_deref().map(|budget| Power::new(budget, platform, whole, parts.analyzer.learns()));
+        let power = parts.power.as_deref().map(|budget| Power::new(budget, scope, parts.analyzer.learns()));
         let mut governance = parts.power.as_deref().map(SystemBudget::governance);
         if let Some((governance, own)) = governance.as_mut().zip(parts.allocator.take()) {
             governance.allocator = own;
@@ -140,12 +141,12 @@ impl Composed {
             governance.gauge = parts.gauge.take();
         }
         let governance = governance.filter(Governance::is_active);
-        let sleep = parts.sleep.as_ref().map(|rules| Sleep::new(rules, platform)).transpose()?;
+        let sleep = parts.sleep.as_ref().map(|rules| Sleep::new(rules, scope)).transpose()?;
         let mut power = power.transpose()?;
         let features = features::of(&mut parts, platform, governance.is_some());
         features.check()?;
         if let (Some(power), true) = (&mut power, sleep.is_some()) {
-            features::check_boots(power.ceiling.draw(), platform, whole)?;
+            features::check_boots(power.ceiling.draw(), platform)?;
             parts.backfill = parts.backfill.beside_sleep().unwrap_or(parts.backfill);
             power.ceiling.switch_nodes();
         }
@@ -193,11 +194,6 @@ impl Policy for Composed {
             }
             Notice::Withdrawn(job) => self.withdrawn.push(job),
             Notice::BudgetChanged => self.budget_changed = true,
-            Notice::PutToSleep(node, now) => {
-                if let Some(sleep) = &mut self.sleep {
-                    sleep.note_shutdown(now, node);
-                }
-            }
             Notice::Steered(level) => {
                 if let Some(governance) = &mut self.governance {
                     governance.allocator.steer(level);
@@ -370,9 +366,5 @@ impl Policy for Composed {
             self.look_further();
         }
         self.sleep.as_ref().and_then(Sleep::alarm)
-    }
-
-    fn propose(&mut self, view: &View<'_>) -> Result<Proposal> {
-        self.proposal(view)
     }
 }

@@ -8,6 +8,7 @@ pub mod allocator;
 pub mod analyzer;
 pub mod backfill;
 pub mod budget;
+pub mod by_lane;
 pub mod class;
 pub mod compose;
 pub mod desk;
@@ -47,10 +48,9 @@ use crate::policy::analyzer::forecast::Forecast;
 use crate::policy::budget::Between;
 use crate::policy::recollection::Recollection;
 use crate::policy::sleep::Alarm;
-use crate::policy::sleep::proposal::Proposal;
 use crate::policy::timing::Timing;
 use crate::policy::usage::{Over, Use};
-use crate::units::{SimDuration, SimTime, Watts};
+use crate::units::{SimDuration, Watts};
 use crate::workload::JobId;
 
 pub use crate::cluster::counted::Basis;
@@ -65,7 +65,7 @@ pub use crate::policy::stage::{Stage, Stages};
 pub enum Notice {
     /// A job joined the queue.
     Submitted(JobId),
-    /// Another policy started a job, and this policy may have jobs of the same array.
+    /// The policy of another lane started a job, and this one may have jobs of the same array.
     Started(JobId),
     /// A job ended, for whatever reason.
     Ended(JobId),
@@ -85,8 +85,6 @@ pub enum Notice {
     Timer,
     /// Any node may have changed, as the policy begins with the machine as it is.
     NodesFound,
-    /// The larger machine of which this one is a pool has begun to shut down a node, at this instant.
-    PutToSleep(u32, SimTime),
     /// The allocator is limited to caps up to those of a level, as levels are set from outside.
     Steered(usize),
 }
@@ -228,15 +226,6 @@ pub trait Policy: DynClone + Send + Sync {
     fn alarm(&mut self, further: bool) -> Option<Alarm> {
         let _ = further;
         None
-    }
-
-    /// Proposal for the idle nodes of a pool of a larger machine, at the end of a pass.
-    ///
-    /// # Errors
-    /// If the host interrupts.
-    fn propose(&mut self, view: &View<'_>) -> Result<Proposal> {
-        let _ = view;
-        Ok(Proposal::default())
     }
 
     /// Needs of a job that fits between no two budgets to come; none if it fits.

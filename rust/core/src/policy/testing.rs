@@ -1,10 +1,9 @@
 //! A small machine at an instant, for the unit tests of this folder.
 
-use crate::algo::releases::Releases;
+use crate::cluster::capacity::Capacities;
 use crate::cluster::nodes::{NodeStates, Nodes};
 use crate::cluster::runs::Runs;
 use crate::platform::outages::Outages;
-use crate::platform::slots::Slots;
 use crate::platform::{Platform, PlatformColumns};
 use crate::policy::{Jobs, View};
 use crate::power::budgets::Budgets;
@@ -16,9 +15,8 @@ use crate::workload::{JobColumns, Workload};
 pub(super) struct World {
     workload: Workload,
     platform: Platform,
-    slots: Slots,
+    capacity: Capacities,
     nodes: Nodes,
-    releases: Releases,
     predicted: Predicted,
     budgets: Budgets,
     outages: Outages,
@@ -53,12 +51,10 @@ impl World {
         };
         let (platform, workload) = (platform.into_platform().unwrap(), columns.into_workload().unwrap());
         let (_, predicted) = tables(&platform, &workload, None, None, OnUnknownApp::Error).unwrap();
-        let slots = Slots::new(platform.len(), platform.shared_slots());
         Self {
             workload,
             nodes: Nodes::idle(platform.len() as usize, !exclusive),
-            slots,
-            releases: Releases::default(),
+            capacity: Capacities::whole(platform.len(), platform.shared_slots()),
             predicted,
             platform,
             budgets: Budgets::default(),
@@ -76,11 +72,13 @@ impl World {
             now: SimTime::default(),
             jobs: Jobs::new(&self.workload),
             platform: &self.platform,
-            slots: &self.slots,
-            nodes: NodeStates::new(&self.nodes, &self.slots, &self.runs),
+            capacity: &self.capacity,
+            only: None,
+            slots: self.capacity.machine().slots(),
+            nodes: NodeStates::new(&self.nodes, self.capacity.machine().slots(), &self.runs),
             standby: None,
             runs: &self.runs,
-            releases: &self.releases,
+            releases: self.capacity.machine().releases(),
             predicted: &self.predicted,
             claimed: Watts::ZERO,
             saved: Watts::ZERO,

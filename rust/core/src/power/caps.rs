@@ -102,14 +102,6 @@ pub struct CapTables<T> {
 }
 
 impl StaticDraw {
-    /// The same for some of the nodes.
-    pub(super) fn part(&self, nodes: &[u32]) -> Self {
-        match self {
-            Self::Watts(watts) => Self::Watts(nodes.iter().map(|&node| watts[node as usize]).collect()),
-            Self::Ratio(ratio) => Self::Ratio(*ratio),
-        }
-    }
-
     /// S of a node that draws `draw_w` without a cap, W.
     pub(super) fn on(&self, node: usize, draw_w: f64) -> f64 {
         match self {
@@ -176,11 +168,6 @@ pub(super) fn factor_at(speed: f64, time_ratio: f64, bound: f64) -> f64 {
 }
 
 impl<T> CapTables<T> {
-    /// Maps each table, keeping the levels.
-    pub(super) fn map<U>(&self, made: impl FnMut(&T) -> U) -> CapTables<U> {
-        CapTables { levels: self.levels.clone(), tables: self.tables.iter().map(made).collect() }
-    }
-
     /// Tables with their caps, in ascending order.
     pub(super) fn new(tables: impl IntoIterator<Item = (f64, T)>) -> Self {
         let (levels, tables) = tables.into_iter().unzip();

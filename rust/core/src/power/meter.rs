@@ -238,17 +238,6 @@ impl Meter {
         Ok(())
     }
 
-    /// Renumbers the nodes: the one at each place gets the number that stands there.
-    pub fn renumber(&mut self, numbers: &[u32]) {
-        let mut places: Vec<usize> = (0..numbers.len()).collect();
-        places.sort_unstable_by_key(|&place| numbers[place]);
-        self.nodes = places.iter().map(|&place| self.nodes[place].clone()).collect();
-        self.idle = places.iter().map(|&place| self.idle[place]).collect();
-        if !self.rare.is_empty() {
-            self.rare = places.iter().map(|&place| self.rare[place]).collect();
-        }
-    }
-
     /// System draw now.
     #[must_use]
     pub fn draw(&self) -> Watts {

@@ -114,12 +114,6 @@ fn check_same_apps(actual: Option<&VariationTable>, predicted: &VariationTable) 
 }
 
 impl Actual {
-    /// The same for a machine of some of the nodes, numbered from 0 in this order.
-    #[must_use]
-    pub fn part(&self, nodes: &[u32]) -> Self {
-        Self(self.0.part(nodes))
-    }
-
     /// Draws of nodes while they serve `job` alone.
     #[must_use]
     pub fn of_job(&self, workload: &Workload, job: JobId) -> JobDraws<'_> {
@@ -141,12 +135,6 @@ impl Actual {
 }
 
 impl Predicted {
-    /// The same for a machine of some of the nodes, counted from 0.
-    #[must_use]
-    pub fn part(&self, nodes: &[u32]) -> Self {
-        Self(self.0.part(nodes), self.1.clone())
-    }
-
     /// The same tables, with other knowledge of jobs' own draws.
     #[must_use]
     pub fn knowing(self, known: KnownDraws) -> Self {
@@ -222,11 +210,12 @@ impl Predicted {
         if rows == 0 { busy } else { sum / rows as f64 }
     }
 
-    /// Mean over all nodes of the predicted draw of a job of this application and own draw under a cap, in watts.
+    /// Mean over these nodes of the predicted draw of a job of this application and own draw under a cap, in watts.
     #[must_use]
-    pub fn mean_over_nodes(&self, app: Option<AppId>, own: KnownDraw, cap_w: f64) -> f64 {
-        let (nodes, draws) = ((0..).take(self.0.busy.len()), self.of_job_under(app, own, cap_w));
-        nodes.map(|node| draws.on(node).watts()).sum::<f64>() / self.0.busy.len() as f64
+    pub fn mean_over(&self, nodes: impl Iterator<Item = u32>, app: Option<AppId>, own: KnownDraw, cap_w: f64) -> f64 {
+        let draws = self.of_job_under(app, own, cap_w);
+        let (sum, count) = nodes.fold((0.0, 0.0), |(sum, count), node| (sum + draws.on(node).watts(), count + 1.0));
+        sum / count
     }
 
     /// Highest predicted draw on `node` of any job whose own draw is known to be at most `own_w`, or is not known.

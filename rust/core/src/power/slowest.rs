@@ -6,17 +6,17 @@ use crate::power::known::KnownDraw;
 use crate::power::pvt::Predicted;
 use crate::workload::{AppId, JobId, Workload};
 
-/// The largest predicted time factor over all nodes, by application.
+/// The largest predicted time factor over some nodes, by application.
 #[derive(Clone, Debug)]
 pub struct Slowest(Vec<f64>);
 
 impl Slowest {
     /// Finds the factors, with one look at each row of the table, however many applications it serves.
     #[must_use]
-    pub fn new(predicted: &Predicted, nodes: u32, apps: usize) -> Self {
+    pub fn new(predicted: &Predicted, nodes: &(impl Iterator<Item = u32> + Clone), apps: usize) -> Self {
         let mut rows = BTreeMap::new();
         let mut of = |app| {
-            let slowest = || predicted.slowest(Some(app), 0..nodes);
+            let slowest = || predicted.slowest(Some(app), nodes.clone());
             *rows.entry(predicted.row(Some(app))).or_insert_with(slowest)
         };
         Self((0..).map(AppId).take(apps).map(&mut of).collect())
@@ -94,7 +94,7 @@ mod tests {
             name: "table".into(),
         };
         let (_, predicted) = tables(&platform, &workload, Some(&table), None, OnUnknownApp::Nominal).unwrap();
-        let slowest = Slowest::new(&predicted, 2, 3);
+        let slowest = Slowest::new(&predicted, &(0..2), 3);
         let of = |app| slowest.of(app);
         assert_eq!([of(Some(AppId(0))), of(Some(AppId(1))), of(Some(AppId(2))), of(None)], [0.75, 1.0, 1.5, 1.0]);
     }

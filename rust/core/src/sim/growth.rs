@@ -14,11 +14,7 @@ impl Simulation {
     ///
     /// # Errors
     /// If the new ones ask for something that the run was not set up for; nothing has changed then.
-    pub fn grow(&mut self, growth: Growth, actual: Actual) -> Result<()> {
-        let (growth, actual) = match &self.world.part {
-            Some(part) => (part.grown(&growth), part.charged(&actual)),
-            None => (growth, actual),
-        };
+    pub fn grow(&mut self, growth: &Growth, actual: Actual) -> Result<()> {
         growth.check(self.conductor.cluster())?;
         if growth.workload.has_profiles() {
             self.watch_draws();
@@ -26,7 +22,7 @@ impl Simulation {
         let Self { conductor, world, .. } = self;
         let World { plant, feeds, history, totals, .. } = world;
         let (workload, now) = (Arc::clone(&growth.workload), conductor.now());
-        conductor.grow(&growth, &|job| history.has_joined(job), &|job| {
+        conductor.grow(growth, &|job| history.has_joined(job), &|job| {
             let (state, end) = history.end_of(job)?;
             Some((end.unwrap_or(now), state == JobState::Completed))
         });

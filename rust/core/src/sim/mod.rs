@@ -19,7 +19,6 @@ pub mod log;
 pub mod options;
 mod outage;
 pub mod own_parts;
-mod part;
 mod plant;
 pub mod record;
 pub mod segments;
@@ -38,6 +37,7 @@ use std::sync::Arc;
 
 use crate::algo::event_heap::EventHeap;
 use crate::cluster::Cluster;
+use crate::cluster::capacity::Sight;
 use crate::control::Controller;
 use crate::control::conductor::Conductor;
 use crate::error::{Error, Result};
@@ -53,7 +53,6 @@ use crate::sim::event::Event;
 use crate::sim::feeds::Feeds;
 use crate::sim::limits::Limits;
 use crate::sim::options::Walltimes;
-use crate::sim::part::Part;
 use crate::sim::plant::Plant;
 use crate::sim::record::{History, Records, Totals};
 use crate::sim::tally::Tally;
@@ -90,14 +89,13 @@ impl Simulation {
         policy: Box<dyn Policy>,
         options: Options,
     ) -> Self {
-        Self::set_up(workload.into(), platform.into(), (actual, predicted), None, policy, options)
+        Self::set_up(workload.into(), platform.into(), (actual, predicted), policy, options)
     }
 
     fn set_up(
         workload: Arc<Workload>,
         platform: Arc<Platform>,
         (actual, predicted): (Actual, Predicted),
-        part: Option<Part>,
         mut policy: Box<dyn Policy>,
         options: Options,
     ) -> Self {
@@ -114,19 +112,9 @@ impl Simulation {
         };
         let start = first.unwrap_or_default();
         let stretch = options.walltimes == Walltimes::Stretch;
-        let (machine, predicted) = match &part {
-            Some(part) => part.machine(&platform, &predicted),
-            None => (Arc::clone(&platform), predicted),
-        };
-        let slowest = stretch.then(|| Slowest::new(&predicted, machine.len(), workload.app_names().len()));
-        let mut cluster = Cluster::new(start, Arc::clone(&workload), machine, Arc::new(predicted), slowest);
-        if let Some(part) = &part {
-            part.stand_beside(&mut cluster);
-        }
-        let (platform, actual) = match &part {
-            Some(part) => part.plant(&platform, &actual),
-            None => (platform, actual),
-        };
+        let slowest = stretch.then(|| Slowest::new(&predicted, &(0..platform.len()), workload.app_names().len()));
+        let (machine, predicted) = (Arc::clone(&platform), Arc::new(predicted));
+        let cluster = Cluster::new(start, Arc::clone(&workload), machine, predicted, slowest);
         let (mut history, has_caps) = (History::new(&workload, platform.len()), actual.has_caps());
         let has_profiles = workload.has_profiles();
         let mut plant = Plant::new(start, workload, platform, actual, limits);
@@ -149,7 +137,6 @@ impl Simulation {
             coming: EventHeap::default(),
             options,
             totals,
-            part: part.map(Arc::new),
             former_budget: None,
             under_way: None,
             asked: Vec::new(),
@@ -159,15 +146,18 @@ impl Simulation {
         Self { conductor, world, is_broken: false }
     }
 
+    /// Declares, before anything has happened, that the policy sees lanes of these queues, one of them in place of the
+    /// machine or each.
+    pub fn split(&mut self, queues: &Arc<Queues>, sight: Sight) {
+        self.conductor.controller_mut().split(queues, sight);
+    }
+
     /// Declares, before anything has happened, that nodes differ in what jobs ask for.
     ///
     /// # Errors
     /// If that matters and the policy cannot take it into account.
     pub fn divide(&mut self, cells: Arc<Cells>) -> Result<()> {
-        self.conductor.controller_mut().divide(match &self.world.part {
-            Some(part) => part.cells(&cells),
-            None => cells,
-        })
+        self.conductor.controller_mut().divide(cells)
     }
 
     /// Declares, before anything has happened, that jobs are in queues.
@@ -179,10 +169,7 @@ impl Simulation {
             self.world.plant.watch_lives();
             self.world.history.watch_suspensions();
         }
-        self.conductor.controller_mut().line_up(match &self.world.part {
-            Some(part) => part.queues(&queues),
-            None => queues,
-        })
+        self.conductor.controller_mut().line_up(queues)
     }
 
     /// Schedules an event: a node fails or is repaired, a job is withdrawn, a timer expires.
@@ -352,7 +339,7 @@ impl Simulation {
             let Self { conductor, world, .. } = &mut self;
             world.history.strand(|job| conductor.cluster().is_held(job));
         }
-        let World { mut plant, feeds, mut history, mut totals, part, former_budget, .. } = self.world;
+        let World { mut plant, feeds, mut history, mut totals, former_budget, .. } = self.world;
         (totals.events, totals.passes) = self.conductor.counts();
         let mut controller = self.conductor.into_controller();
         if is_over {
@@ -388,11 +375,7 @@ impl Simulation {
         let budget = controller.budget().or(former_budget);
         totals.budget = budget.map(|budget| (budget, history.beyond(budget)));
         let truth = (plant.take_segments(), plant.actual());
-        let mut records = history.into_records(controller.into_cluster(), plant.into_meter(), truth, totals);
-        if let Some(part) = &part {
-            part.renumber(&mut records);
-        }
-        Ok(records)
+        Ok(history.into_records(controller.into_cluster(), plant.into_meter(), truth, totals))
     }
 }
 

@@ -4,24 +4,27 @@
 use std::sync::Arc;
 
 use crate::cluster::Cluster;
+use crate::cluster::capacity::Sight;
 use crate::cluster::growth::Growth;
 use crate::control::Controller;
 use crate::control::live::Live;
-use crate::control::pools::{Ground, Pools};
 use crate::control::succession::Divisions;
 use crate::error::{ConfigError, Result, config};
 use crate::platform::Platform;
 use crate::platform::cells::Cells;
 use crate::platform::lanes;
 use crate::platform::queues::Queues;
+use crate::platform::scope::Scope;
 use crate::policy::Policy;
 use crate::policy::agent::choices::Choices;
 use crate::policy::allocator::Allocator;
 use crate::policy::budget::least::LeastCaps;
+use crate::policy::by_lane::ByLane;
 use crate::policy::compose::{Composed, Parts};
 use crate::policy::registry::refused::{Feature, Features};
 use crate::policy::registry::{PolicySpec, chooses_nodes};
 use crate::policy::sleep::Sleep;
+use crate::policy::sleep::rules::Rules;
 use crate::power::budgets::BudgetRow;
 use crate::power::caps::{CapsKind, CapsSpec};
 use crate::power::known::{KnownDraws, Rule};
@@ -29,7 +32,6 @@ use crate::power::pvt::{Actual, OnUnknownApp, Predicted, VariationTable, tables_
 use crate::power::slowest::Slowest;
 use crate::sim::options::Walltimes;
 use crate::sim::own_parts::OwnParts;
-use crate::sim::part::Part;
 use crate::sim::under_way::UnderWay;
 use crate::sim::{Options, Simulation};
 use crate::units::SimTime;
@@ -87,21 +89,30 @@ enum Kind {
     Own(Box<dyn Policy>),
     /// An agent, about the machine.
     Agent(Choices),
-    /// Parts that count, about each pool by itself.
-    Pools(Arc<Queues>),
-    /// Parts that count, about the machine, by cells that are in the same sets of nodes of queues. Where nodes sleep under
-    /// a budget there may be one set: the others sleep, too, and leave their watts to it.
-    Lanes,
-    /// Parts that count, about these nodes, with a budget for the whole machine.
-    Part(Vec<u32>),
+    /// Parts that count, about each lane as if it were the machine.
+    EachLane,
+    /// Parts that count, about the only lane; the other nodes idle for the whole run.
+    OnlyLane,
+    /// Parts that count, about the machine, by cells that are in the same lanes. Where nodes sleep under a budget there
+    /// may be one lane: the others sleep, too, and leave their watts to it.
+    ByCell,
     /// Parts, about the machine.
     Whole,
 }
 
 impl Kind {
-    /// The nodes that it decides about, if the others stand beside them for the whole run.
-    fn part(&self) -> Option<&[u32]> {
-        if let Self::Part(nodes) = self { Some(nodes) } else { None }
+    /// True if it knows lanes.
+    fn has_lanes(&self) -> bool {
+        matches!(self, Self::EachLane | Self::OnlyLane | Self::ByCell)
+    }
+
+    /// Part of the machine that it decides about at a time.
+    fn sight(&self) -> Sight {
+        match self {
+            Self::EachLane => Sight::EachLane,
+            Self::OnlyLane => Sight::OnlyLane,
+            Self::Own(_) | Self::Agent(_) | Self::ByCell | Self::Whole => Sight::Whole,
+        }
     }
 
     /// Checks that it can begin with jobs under way.
@@ -128,11 +139,17 @@ impl Setup<'_> {
     /// If something in the setup is invalid, or two things in it do not go together.
     pub fn simulation(mut self) -> Result<Simulation> {
         let Prepared { parts, actual, predicted, kind, queues, cells } = self.prepared()?;
+        let sight = kind.sight();
         let (budgets, from) = (self.budgets.take(), self.from);
         if from.is_some() {
             kind.check_under_way()?;
         }
-        let mut simulation = self.of_kind(kind, parts, (actual, predicted))?;
+        let (jobs, platform, options) = (Arc::clone(self.workload), self.platform.clone(), self.options);
+        let policy = self.policy(kind, parts, queues.as_ref())?;
+        let mut simulation = Simulation::new(jobs, platform, actual, predicted, policy, options);
+        if let Some(queues) = &queues {
+            simulation.split(queues, sight);
+        }
         if let Some(cells) = cells {
             simulation.divide(cells)?;
         }
@@ -161,25 +178,12 @@ impl Setup<'_> {
     /// If something in the setup is invalid, or the policy cannot go on from where the run is.
     pub fn succeeding(mut self, run: Simulation, at: SimTime) -> Result<Simulation> {
         let Prepared { parts, predicted, kind, queues, cells, .. } = self.prepared()?;
-        let other = |found: &str, expected: &str| Err(config("policy", found, expected));
-        match &kind {
-            Kind::Agent(_) => return other("an agent", "a policy"),
-            Kind::Own(_) if !run.is_of_part(None) => {
-                return other(
-                    "a whole scheduler",
-                    "one of parts: only some of the nodes serve under the policy before",
-                );
-            }
-            _ if !run.is_of_part(kind.part()) => {
-                let expected = "one with a budget and no sleep part as before, or not as before: queues have some nodes \
-                                and not all, and under a budget the others stand beside them for the whole run unless \
-                                they sleep";
-                return other("one that counts other nodes", expected);
-            }
-            _ => {}
+        if matches!(kind, Kind::Agent(_)) {
+            return Err(config("policy", "an agent", "a policy"));
         }
-        let policy = self.policy(kind, parts, &predicted)?;
-        run.succeed(policy, predicted, Divisions { cells, queues }, at)
+        let sight = kind.sight();
+        let policy = self.policy(kind, parts, queues.as_ref())?;
+        run.succeed(policy, predicted, Divisions { cells, queues, sight }, at)
     }
 
     /// Adds jobs to a run under way. The jobs of this setup are those of the run, in their old rows, and more.
@@ -190,7 +194,7 @@ impl Setup<'_> {
     pub fn extending(mut self, run: &mut Simulation) -> Result<()> {
         let Prepared { actual, predicted, queues, cells, .. } = self.prepared()?;
         let (workload, predicted) = (Arc::clone(self.workload), Arc::new(predicted));
-        run.grow(Growth { workload, predicted, cells, queues, groups: self.groups.take() }, actual)
+        run.grow(&Growth { workload, predicted, cells, queues, groups: self.groups.take() }, actual)
     }
 
     /// Makes everything that is needed for the run from the plain values.
@@ -207,10 +211,12 @@ impl Setup<'_> {
         let scheduler = self.own.scheduler.take();
         let (mut queues, mut cells) = (self.queues.take().map(Arc::new), self.cells.take());
         let kind = self.kind(scheduler, queues.as_ref(), &parts);
-        if let (Kind::Lanes, Some(own)) = (&kind, &mut queues) {
+        if let Some(own) = queues.as_mut().filter(|_| kind.has_lanes()) {
             *own = Arc::new(own.in_lanes());
-            let all = cells.unwrap_or_else(|| Cells::alike(self.workload.len(), self.platform.len()));
-            cells = Some(lanes::split(&all, own)?);
+            if matches!(kind, Kind::ByCell) {
+                let all = cells.unwrap_or_else(|| Cells::alike(self.workload.len(), self.platform.len()));
+                cells = Some(lanes::split(&all, own)?);
+            }
         }
         Ok(Prepared { parts, actual, predicted, kind, queues, cells: cells.map(Arc::new) })
     }
@@ -265,37 +271,30 @@ impl Setup<'_> {
         }
         match queues {
             Some(queues) if !queues.are_whole() && !chooses_nodes(&self.spec.backfill.name) => {
-                match queues.only_pool() {
-                    Some(nodes) if has_budget && parts.sleep.is_none() => Kind::Part(nodes.to_vec()),
-                    _ if !has_budget && queues.are_disjoint() => Kind::Pools(Arc::clone(queues)),
-                    _ => Kind::Lanes,
+                let has_one = queues.only_pool().is_some();
+                match parts.sleep {
+                    None if has_one => Kind::OnlyLane,
+                    _ if !has_budget && queues.are_disjoint() => Kind::EachLane,
+                    _ => Kind::ByCell,
                 }
             }
             _ => Kind::Whole,
         }
     }
 
-    fn of_kind(self, kind: Kind, parts: Parts, (actual, predicted): (Actual, Predicted)) -> Result<Simulation> {
-        let (jobs, platform, options) = (Arc::clone(self.workload), self.platform, self.options);
-        let part = kind.part().map(<[u32]>::to_vec);
-        let policy = self.policy(kind, parts, &predicted)?;
-        Ok(match part {
-            Some(nodes) => Simulation::of_part(&nodes, jobs, platform.clone(), (actual, predicted), policy, options),
-            None => Simulation::new(jobs, platform.clone(), actual, predicted, policy, options),
-        })
-    }
-
-    /// Makes what decides about the machine, or about some of its nodes.
-    fn policy(self, kind: Kind, parts: Parts, predicted: &Predicted) -> Result<Box<dyn Policy>> {
-        Ok(match kind {
-            Kind::Own(scheduler) => scheduler,
-            Kind::Agent(agent) => Box::new(agent.policy(self.spec, parts, self.platform, self.seed)?),
-            Kind::Pools(queues) => Box::new(self.pools(&queues, &parts, predicted)?),
-            Kind::Part(nodes) => {
-                let serving = self.platform.part(&nodes);
-                Box::new(Composed::in_part(self.spec.name, parts, &serving, self.platform)?)
+    /// Makes what decides about the machine, or about its lanes.
+    fn policy(self, kind: Kind, parts: Parts, queues: Option<&Arc<Queues>>) -> Result<Box<dyn Policy>> {
+        Ok(match (kind, queues) {
+            (Kind::Own(scheduler), _) => scheduler,
+            (Kind::Agent(agent), _) => Box::new(agent.policy(self.spec, parts, self.platform, self.seed)?),
+            (Kind::EachLane, Some(queues)) => Box::new(self.by_lane(queues, &parts)?),
+            (Kind::OnlyLane, Some(queues)) => {
+                let own = queues.only_pool().unwrap_or_default();
+                Box::new(Composed::within(self.spec.name, parts, Scope::of(self.platform, own))?)
             }
-            Kind::Whole | Kind::Lanes => Box::new(Composed::new(self.spec.name, parts, self.platform)?),
+            (Kind::Whole | Kind::ByCell | Kind::EachLane | Kind::OnlyLane, _) => {
+                Box::new(Composed::new(self.spec.name, parts, self.platform)?)
+            }
         })
     }
 
@@ -306,34 +305,25 @@ impl Setup<'_> {
     pub fn live(mut self, start: SimTime) -> Result<Live> {
         let Prepared { parts, actual, predicted, kind, queues, cells } = self.prepared()?;
         let (workload, platform, options) = (Arc::clone(self.workload), self.platform, self.options);
-        let part = kind.part().map(|nodes| Part::new(nodes, platform, &actual));
-        let mut policy = self.policy(kind, parts, &predicted)?;
+        let sight = kind.sight();
+        let mut policy = self.policy(kind, parts, queues.as_ref())?;
         if options.kill_at_walltime {
             policy.enforce_limits(options.kill_grace);
         }
-        let (machine, predicted) = match &part {
-            Some(part) => part.machine(platform, &predicted),
-            None => (Arc::new(platform.clone()), predicted),
-        };
         let stretches = options.walltimes == Walltimes::Stretch;
-        let slowest = stretches.then(|| Slowest::new(&predicted, machine.len(), workload.app_names().len()));
-        let mut cluster = Cluster::new(start, workload, machine, Arc::new(predicted), slowest);
-        if let Some(part) = &part {
-            part.stand_beside(&mut cluster);
+        let slowest = stretches.then(|| Slowest::new(&predicted, &(0..platform.len()), workload.app_names().len()));
+        let cluster = Cluster::new(start, workload, Arc::new(platform.clone()), Arc::new(predicted), slowest);
+        let mut controller = Controller::new(cluster, policy);
+        if let Some(queues) = &queues {
+            controller.split(queues, sight);
         }
-        let mut live = Live::new(Controller::new(cluster, policy), actual.has_caps());
-        let mut divisions = Divisions { cells, queues };
-        if let Some(part) = &part {
-            live.stand_beside(part.others());
-            divisions = part.divisions(&divisions);
+        if let Some(cells) = cells {
+            controller.divide(cells)?;
         }
-        if let Some(cells) = divisions.cells {
-            live.controller_mut().divide(cells)?;
+        if let Some(queues) = queues {
+            controller.line_up(queues)?;
         }
-        if let Some(queues) = divisions.queues {
-            live.controller_mut().line_up(queues)?;
-        }
-        Ok(live)
+        Ok(Live::new(controller, actual.has_caps()))
     }
 
     /// Adds jobs to a live machine. The jobs of this setup are those that it has, in their old rows, and more.
@@ -342,22 +332,20 @@ impl Setup<'_> {
     /// If something in the setup is invalid, or the controller was not set up for what the new jobs ask for; it is
     /// unchanged then.
     pub fn growing(mut self, live: &mut Live) -> Result<()> {
-        let Prepared { predicted, queues, cells, kind, .. } = self.prepared()?;
+        let Prepared { predicted, queues, cells, .. } = self.prepared()?;
         let (workload, predicted) = (Arc::clone(self.workload), Arc::new(predicted));
-        let growth = Growth { workload, predicted, cells, queues, groups: self.groups.take() };
-        live.grow(&kind.part().map_or_else(|| growth.clone(), |nodes| growth.part(nodes)))
+        live.grow(&Growth { workload, predicted, cells, queues, groups: self.groups.take() })
     }
 
-    /// Makes a policy for each pool, with separate parts; one sleep rule covers the nodes of all pools.
-    fn pools(&self, queues: &Arc<Queues>, parts: &Parts, predicted: &Predicted) -> Result<Pools> {
-        let stretches = self.options.walltimes == Walltimes::Stretch;
-        let ground = Ground { workload: self.workload, platform: self.platform, predicted, stretches };
-        let sleep = parts.sleep.as_ref().map(|rules| Sleep::new(rules, self.platform)).transpose()?;
-        Pools::new(&ground, queues, sleep, |nodes, platform| {
+    /// Makes a policy for each lane, with separate parts; one sleep rule covers the nodes of all lanes.
+    fn by_lane(&self, queues: &Arc<Queues>, parts: &Parts) -> Result<ByLane> {
+        let all = Scope::all(self.platform);
+        let sleep = parts.sleep.as_ref().map(|rules| Sleep::new(rules, all)).transpose()?;
+        ByLane::new(queues, sleep, |nodes| {
             let (mut parts, _) = self.spec.build(self.seed)?;
             self.group(&mut parts);
-            parts.sleep = parts.sleep.map(|rules| rules.in_pool(nodes));
-            Ok(Box::new(Composed::new(self.spec.name.clone(), parts, platform)?))
+            parts.sleep = parts.sleep.map(Rules::in_lane);
+            Composed::within(self.spec.name.clone(), parts, Scope::of(self.platform, nodes))
         })
     }
 }

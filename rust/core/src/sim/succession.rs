@@ -20,15 +20,6 @@ impl Simulation {
         self.conductor.counts() != (0, 0)
     }
 
-    /// True if exactly these nodes serve; with `None`, if all nodes do.
-    #[must_use]
-    pub fn is_of_part(&self, nodes: Option<&[u32]>) -> bool {
-        match (&self.world.part, nodes) {
-            (Some(part), Some(nodes)) => part.is_of(nodes),
-            (part, nodes) => part.is_none() && nodes.is_none(),
-        }
-    }
-
     /// Continues the run from `at` on, up to which everything has happened, under another policy with the predicted
     /// table `predicted` and the machine's divisions that it counts by. It makes a pass at that instant.
     ///
@@ -47,10 +38,6 @@ impl Simulation {
         self.world.plant.advance(at)?;
         self.conductor.controller_mut().advance(at);
         self.lift_caps()?;
-        let (predicted, divisions) = match &self.world.part {
-            Some(part) => (part.believed(&predicted), part.divisions(&divisions)),
-            None => (predicted, divisions),
-        };
         self.world.totals.measured = predicted.following(self.conductor.cluster().workload());
         let former = self.conductor.controller().budget();
         let Self { conductor, mut world, is_broken } = self;

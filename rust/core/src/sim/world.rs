@@ -1,7 +1,5 @@
 //! World of a simulation: the plant that knows the truth, what comes from outside, and the records of both.
 
-use std::sync::Arc;
-
 use crate::algo::event_heap::EventHeap;
 use crate::algo::span::Span;
 use crate::cluster::runs::RunId;
@@ -20,7 +18,6 @@ use crate::sim::feeds::Feeds;
 use crate::sim::job_state::JobState;
 use crate::sim::log::{Entry, EntryKind};
 use crate::sim::options::{OnFailure, Options};
-use crate::sim::part::Part;
 use crate::sim::plant::Plant;
 use crate::sim::record::{History, Totals};
 use crate::sim::tally::Tally;
@@ -40,8 +37,6 @@ pub(super) struct World {
     pub(super) totals: Totals,
     /// Running sums for an agent's rewards, if there is one.
     pub(super) tally: Option<Tally>,
-    /// The nodes that serve jobs, if others never do.
-    pub(super) part: Option<Arc<Part>>,
     /// Budget of the last policy before this one that had any.
     pub(super) former_budget: Option<Watts>,
     /// Jobs under way when the run begins, if there are any.

@@ -1,48 +1,45 @@
 //! Reports that cannot be true: what is wrong with them.
 
 use crate::cluster::{Cluster, Phase};
-use crate::control::live::beside::Beside;
 use crate::control::live::report::Report;
 use crate::control::orders::Which;
 use crate::error::{Error, Result};
 use crate::workload::JobId;
 
-/// The nodes of a start with these numbers; checks that nothing else runs on them.
+/// Checks that a job can have started on these nodes, ascending: nothing else runs on them.
 ///
 /// # Errors
 /// If something does, they do not serve, or they are not as many as the job asks for.
-pub(super) fn check_nodes(cluster: &Cluster, which: Which, numbers: &[u32]) -> Result<Vec<u32>> {
+pub(super) fn check_nodes(cluster: &Cluster, which: Which, nodes: &[u32]) -> Result<()> {
     let job = cluster.workload().job_id(which.job);
     let fails = |what: String| Err(Error::Live(format!("job {job} cannot have started on {what}")));
-    let (wanted, count) = (cluster.jobs().node_count(which.job), numbers.len());
+    let (wanted, count) = (cluster.jobs().node_count(which.job), nodes.len());
     if count != wanted as usize {
         return fails(format!("{count} nodes: it asks for {wanted}"));
     }
-    if let Some([twice, ..]) = numbers.windows(2).find(|pair| pair[0] == pair[1]) {
+    if let Some([twice, ..]) = nodes.windows(2).find(|pair| pair[0] == pair[1]) {
         return fails(format!("node {twice} twice"));
     }
-    let mut nodes = Vec::with_capacity(count);
-    for &number in numbers {
-        let Some(node) = cluster.platform().with_number(number) else {
-            return fails(format!("node {number}: it is in no queue"));
-        };
-        nodes.push(node);
+    for &node in nodes {
+        if !cluster.may_serve(node) {
+            return fails(format!("node {node}: it is in no queue"));
+        }
         let state = cluster.node(node);
         let others: Vec<_> = cluster.runs_on(node).into_iter().filter_map(|id| cluster.runs().get(id)).collect();
         let other = others.iter().find(|run| run.job != which.job);
         match other {
             Some(run) if cluster.platform().is_exclusive() => {
-                return fails(format!("node {number}: job {} runs there", cluster.workload().job_id(run.job)));
+                return fails(format!("node {node}: job {} runs there", cluster.workload().job_id(run.job)));
             }
-            _ if !state.is_on() => return fails(format!("node {number}: it is {}", state.name())),
+            _ if !state.is_on() => return fails(format!("node {node}: it is {}", state.name())),
             _ => {}
         }
     }
-    Ok(nodes)
+    Ok(())
 }
 
 /// Error about a report that cannot be true.
-pub(super) fn impossible(cluster: &Cluster, beside: &Beside, report: &Report) -> Error {
+pub(super) fn impossible(cluster: &Cluster, report: &Report) -> Error {
     let id = |job: JobId| cluster.workload().job_id(job);
     let is = |job: JobId| match cluster.phase(job) {
         Phase::Unborn => "has not been submitted",
@@ -56,9 +53,7 @@ pub(super) fn impossible(cluster: &Cluster, beside: &Beside, report: &Report) ->
         let (is, by_now) = (is(which.job), lost + u32::from(cluster.phase(which.job) == Phase::Running));
         format!("attempt {attempt} of job {job} cannot have {what}: the job {is}, after {by_now} starts")
     };
-    let of_node = |number: u32, what: &str| {
-        format!("node {number} cannot {what}: it is {}", beside.state(cluster, number).name())
-    };
+    let of_node = |node: u32, what: &str| format!("node {node} cannot {what}: it is {}", cluster.node(node).name());
     Error::Live(match report {
         Report::Ended(which, _) => of_run(which, "ended"),
         Report::StartFailed(which, _) => of_run(which, "failed to start"),

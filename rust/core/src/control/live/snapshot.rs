@@ -5,7 +5,7 @@ use crate::control::live::Live;
 use crate::control::live::impossible::check_nodes;
 use crate::control::live::standing::Standing;
 use crate::control::memory::turn_of;
-use crate::control::orders::{HostOrder, Which, numbers};
+use crate::control::orders::{HostOrder, Which};
 use crate::error::Result;
 use crate::platform::node_state::NodeState;
 use crate::platform::outages::Outage;
@@ -50,7 +50,7 @@ impl Live {
             running: (running.into_iter())
                 .map(|run| {
                     let which = Which { job: run.job, attempt: run.attempt };
-                    (which, numbers(cluster, run), run.started)
+                    (which, cluster.runs().nodes(run).to_vec(), run.started)
                 })
                 .collect(),
             over: (cluster.workload().jobs())
@@ -63,14 +63,10 @@ impl Live {
         }
     }
 
-    /// Nodes that are not in service, by their numbers on the machine.
+    /// Nodes that are not in service, ascending.
     fn standing(&self) -> Vec<(u32, Standing)> {
-        let (cluster, beside) = (self.cluster(), self.ledger.beside.standing());
-        let own = (0..cluster.platform().len())
-            .filter_map(|node| Some((cluster.platform().number(node), Standing::of(cluster.node(node))?)));
-        let mut all: Vec<_> = own.chain(beside).collect();
-        all.sort_unstable_by_key(|&(number, _)| number);
-        all
+        let cluster = self.cluster();
+        (0..cluster.platform().len()).filter_map(|node| Some((node, Standing::of(cluster.node(node))?))).collect()
     }
 
     /// True if a controller that is rebuilt from its snapshot and its recollection lacks nothing: no caps, and no runs
@@ -102,13 +98,9 @@ impl Live {
         for row in &snapshot.budgets {
             ledger.budget(conductor, *row);
         }
-        for &(number, standing) in &snapshot.nodes {
-            let Some(node) = conductor.cluster().platform().with_number(number) else {
-                ledger.beside.stand(number, standing);
-                continue;
-            };
+        for &(node, standing) in &snapshot.nodes {
             let draw = conductor.cluster().platform().node(node);
-            let until = turn_of(kept, number);
+            let until = turn_of(kept, node);
             let boots = until.unwrap_or_else(|| now.saturating_add(draw.boot_time));
             let stops = until.unwrap_or_else(|| now.saturating_add(draw.shutdown_time));
             let state = match standing {
@@ -120,7 +112,7 @@ impl Live {
                     continue;
                 }
             };
-            conductor.controller_mut().follow_node(node, state, None);
+            conductor.controller_mut().set_node(node, state);
         }
         for &(which, ok, end) in &snapshot.over {
             conductor.controller_mut().let_be_over(which.job, which.attempt);
@@ -129,10 +121,10 @@ impl Live {
                 ledger.completed.insert(which.job);
             }
         }
-        for (which, own, since) in &snapshot.running {
+        for (which, nodes, since) in &snapshot.running {
             conductor.controller_mut().count_attempts(which.job, which.attempt.saturating_sub(1));
-            let nodes = check_nodes(conductor.cluster(), *which, own)?;
-            conductor.take_up_on(which.job, &nodes, *since, ledger)?;
+            check_nodes(conductor.cluster(), *which, nodes)?;
+            conductor.take_up_on(which.job, nodes, *since, ledger)?;
         }
         for &(which, since) in &snapshot.waiting {
             conductor.controller_mut().count_attempts(which.job, which.attempt);

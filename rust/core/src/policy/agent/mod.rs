@@ -11,6 +11,7 @@ use std::ops::Range;
 
 use crate::algo::fit_list::{FitList, QueueKey, Waiting};
 use crate::error::{Error, Result, SimulationError};
+use crate::platform::scope::Scope;
 use crate::policy::budget::prices::Prices;
 use crate::policy::desk::Desk;
 use crate::units::Watts;
@@ -201,7 +202,7 @@ impl Agent {
             desk.examine()?;
             self.try_out(desk, row)?;
         }
-        let prices = self.prices.get_or_insert_with(|| Prices::new(desk.view.platform));
+        let prices = self.prices.get_or_insert_with(|| Prices::new(Scope::all(desk.view.platform)));
         self.seen.show_jobs(desk, prices, &self.shown, self.shape);
         self.seen.show_machine(desk, queue.len());
         Ok(())

@@ -87,7 +87,7 @@ impl ByCell {
             return Ok(());
         }
         self.plan.reset_by(desk, shares)?;
-        let most = i64::from(desk.view.platform.len());
+        let most = i64::from(desk.view.node_count());
         self.floors.resize(cells.wants(), Floors::default());
         self.floors.iter_mut().for_each(|floors| floors.reset(now, most));
         self.partial.begin(self.depth);

@@ -30,7 +30,7 @@ pub(super) struct Plan {
 /// each of less than one: of what is free now, of the runs of the first plan that have ended by then, and of those of
 /// the second.
 fn widest_margin(desk: &Desk<'_>) -> i64 {
-    4 * (desk.view.platform.units() + 1)
+    4 * (desk.view.units() + 1)
 }
 
 impl Plan {

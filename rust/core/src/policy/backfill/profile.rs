@@ -56,7 +56,7 @@ impl Profile {
         self.last.clear();
         self.recent.clear();
         self.watch_margin(0);
-        self.floors.reset(now, desk.view.platform.units());
+        self.floors.reset(now, desk.view.units());
         let to_come: Vec<_> = desk.to_come().collect();
         if to_come.len() > FEW + releases.len() / MOSTLY {
             self.make(desk, free, &to_come);

@@ -4,7 +4,7 @@
 //! While no choice of jobs and nodes can exceed the ceiling, it need not be checked before each start. The draw of
 //! running jobs is counted by the host: it stands in [`View::claimed`].
 
-use crate::platform::Platform;
+use crate::platform::scope::Scope;
 use crate::policy::View;
 use crate::policy::budget::outlook::Outlook;
 use crate::power::budgets::{Foresight, Stretches};
@@ -43,13 +43,12 @@ struct Known {
 }
 
 impl Ceiling {
-    /// A ceiling of `draw`, with budgets from outside known as far ahead as the foresight; the whole machine draws
-    /// `idle` while it idles.
+    /// A ceiling of `draw` for the machine, with budgets from outside known as far ahead as the foresight.
     #[must_use]
-    pub fn new((draw, foresight): (Watts, Foresight), idle: Watts, platform: &Platform, counts_tdp: bool) -> Self {
+    pub fn new((draw, foresight): (Watts, Foresight), scope: Scope<'_>, counts_tdp: bool) -> Self {
         Self {
             draw,
-            idle,
+            idle: scope.platform().idle(),
             foresight,
             known: None,
             counts_tdp,
@@ -57,7 +56,7 @@ impl Ceiling {
             never_binds: None,
             widest: None,
             sleeps: false,
-            idles_alike: platform.nodes().iter().all(|node| node.idle == platform.node(0).idle),
+            idles_alike: scope.draws().map(|(_, node)| node.idle).is_sorted_by(|one, next| one == next),
         }
     }
 
@@ -153,7 +152,7 @@ impl Ceiling {
         let own = view.known_draw(job).watts();
         let most = |node| view.predicted.highest_draw(own.max(self.highest_own_w), node);
         if !self.widest.is_some_and(|(of, _)| of >= own) {
-            self.widest = Some((own, (0..view.platform.len()).map(most).max().unwrap_or_default()));
+            self.widest = Some((own, view.own_nodes().map(most).max().unwrap_or_default()));
         }
         self.widest.is_some_and(|(_, most)| most.times(view.jobs.node_count(job)) <= self.ever(view))
     }
@@ -166,7 +165,7 @@ impl Ceiling {
         {
             return never;
         }
-        let highest = (0..view.platform.len()).map(|node| {
+        let highest = view.own_nodes().map(|node| {
             let tdp = if self.counts_tdp { view.platform.node(node).tdp } else { Watts::ZERO };
             let own = view.platform.node(node);
             let draw = view.predicted.highest_draw(self.highest_own_w, node).max(tdp);

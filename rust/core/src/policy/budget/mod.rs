@@ -12,7 +12,7 @@ pub mod system_budget;
 
 use crate::cluster::counted::Estimate;
 use crate::error::Result;
-use crate::platform::Platform;
+use crate::platform::scope::Scope;
 use crate::policy::analyzer::Ask;
 use crate::policy::budget::ceiling::Ceiling;
 use crate::policy::budget::prices::Prices;
@@ -43,15 +43,15 @@ pub struct Power {
 }
 
 impl Power {
-    /// Applies `budget` to this machine, which is all of `whole` or a part of it while the rest idles. `counts_tdp`
-    /// says if jobs may count with their nodes' TDP.
+    /// Applies `budget` to a machine, of which these nodes serve while the others idle. `counts_tdp` says if jobs may
+    /// count with their nodes' TDP.
     ///
     /// # Errors
     /// If nothing could ever start.
-    pub fn new(budget: &SystemBudget, platform: &Platform, whole: &Platform, counts_tdp: bool) -> Result<Self> {
-        let limit = (budget.ceiling(whole)?, budget.foresight);
-        let ceiling = Ceiling::new(limit, whole.idle(), platform, counts_tdp);
-        Ok(Self { ceiling, prices: Prices::new(platform) })
+    pub fn new(budget: &SystemBudget, scope: Scope<'_>, counts_tdp: bool) -> Result<Self> {
+        let limit = (budget.ceiling(scope.platform())?, budget.foresight);
+        let ceiling = Ceiling::new(limit, scope, counts_tdp);
+        Ok(Self { ceiling, prices: Prices::new(scope) })
     }
 
     /// Need of a job that fits between no two changes of the budget; none if it fits somewhere, or if the policy does

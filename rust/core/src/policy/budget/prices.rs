@@ -8,8 +8,8 @@ use crate::algo::gallop::partition_near;
 use crate::algo::node_set::NodeSet;
 use crate::cluster::counted::Estimate;
 use crate::cluster::shares::Shares;
-use crate::platform::Platform;
 use crate::platform::queues::Queues;
+use crate::platform::scope::Scope;
 use crate::policy::View;
 use crate::policy::analyzer::Ask;
 use crate::policy::budget::draw::{beyond_idle, counted};
@@ -69,8 +69,8 @@ pub struct Prices {
 impl Prices {
     /// No prices known yet.
     #[must_use]
-    pub fn new(platform: &Platform) -> Self {
-        let mut idles: Vec<_> = platform.nodes().iter().map(|node| node.idle).collect();
+    pub fn new(scope: Scope<'_>) -> Self {
+        let mut idles: Vec<_> = scope.draws().map(|(_, node)| node.idle).collect();
         idles.sort_unstable_by(|a, b| b.cmp(a));
         let mut sum = Watts::ZERO;
         let mut idle_sums = vec![sum];
@@ -313,11 +313,11 @@ fn of_draws(mut watts: Vec<Watts>, count: usize) -> (Watts, Watts, Watts, usize)
 fn serving<'a>(view: &View<'a>, job: JobId) -> impl Iterator<Item = u32> + use<'a> {
     let (cells, own) = (view.shares.map(Shares::cells), own_nodes(view, job));
     let may_use = move |node: &u32| cells.is_none_or(|cells| cells.may_use(job, *node));
-    (0..view.platform.len()).filter(may_use).filter(move |&node| own.is_none_or(|own| own.contains(node)))
+    view.own_nodes().filter(may_use).filter(move |&node| own.is_none_or(|own| own.contains(node)))
 }
 
 /// Nodes of the job's queue, if these are some of the nodes and cells do not say so.
 fn own_nodes<'a>(view: &View<'a>, job: JobId) -> Option<&'a NodeSet> {
-    let queues = view.queues.filter(|queues| queues.lanes() == 1)?;
-    Queues::sets(queues).get(usize::from(queues.number(job))).filter(|own| own.len() < view.platform.len())
+    let queues = view.queues.filter(|_| view.lanes() == 1)?;
+    Queues::sets(queues).get(usize::from(queues.number(job))).filter(|own| own.len() < view.node_count())
 }

@@ -28,16 +28,16 @@ pub(super) fn of(parts: &mut Parts, platform: &Platform, governs: bool) -> Featu
 }
 
 /// Checks that a node of the idle machine can boot under a ceiling (page on sleep under a budget, rule 3).
-pub(super) fn check_boots(ceiling: Watts, platform: &Platform, whole: &Platform) -> Result<()> {
+pub(super) fn check_boots(ceiling: Watts, platform: &Platform) -> Result<()> {
     let most = platform.nodes().iter().map(NodeDraw::beyond_idle_to_boot).max().unwrap_or_default();
-    let least = whole.idle() + most;
+    let least = platform.idle() + most;
     if ceiling.as_ceiling() >= least {
         return Ok(());
     }
     let why = format!(
         "at least {} W: the idle machine draws {} W, and one of its nodes {} W more while it boots",
         least.watts(),
-        whole.idle().watts(),
+        platform.idle().watts(),
         most.watts()
     );
     Err(config("policy.power", format!("{} W", ceiling.watts()), why))

@@ -45,7 +45,7 @@ impl Composed {
             }
         }
         let free_units = if view.is_held { view.slots.free_units() } else { free_units };
-        self.parts.placement.notice(view, News::Over(view.platform.units() - free_units))
+        self.parts.placement.notice(view, News::Over(view.units() - free_units))
     }
 
     /// Starts the jobs that start now; returns the units that are free afterwards.

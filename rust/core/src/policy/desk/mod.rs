@@ -484,6 +484,7 @@ mod tests {
     use super::*;
     use crate::algo::fit_list::ClassId;
     use crate::algo::releases::Claim;
+    use crate::platform::scope::Scope;
     use crate::policy::analyzer::tables::AsPredicted;
     use crate::policy::budget::least::LeastCaps;
     use crate::policy::budget::system_budget::{Limit, SystemBudget};
@@ -507,7 +508,7 @@ mod tests {
         let world = World::new(9, 4, 1, true);
         let (view, mut placement) = (world.view(), LowestId);
         let mut power =
-            Power::new(&SystemBudget::of(Limit::Watts(1000.0)), world.platform(), world.platform(), false).unwrap();
+            Power::new(&SystemBudget::of(Limit::Watts(1000.0)), Scope::all(world.platform()), false).unwrap();
         let (mut memory, mut out) = (Memory::default(), Decisions::default());
         let ask = Ask { view: &view, analyzer: &AsPredicted, least: &LeastCaps::None };
         let mut desk = Desk::new(ask, &mut placement, Some(&mut power), &mut memory, &mut out);

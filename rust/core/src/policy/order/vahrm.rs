@@ -8,6 +8,7 @@ use crate::error::Result;
 use crate::policy::analyzer::Ask;
 use crate::policy::class::JobClass;
 use crate::policy::order::{Order, each, rank_of};
+use crate::units::Watts;
 use crate::workload::JobId;
 
 /// Length of a job for which its energy is predicted.
@@ -52,14 +53,15 @@ impl Vahrm {
         let view = ask.view;
         match ask.estimate(job) {
             Estimate::Tdp => {
-                *self.tdp_w.get_or_insert_with(|| view.platform.tdp().watts() / f64::from(view.platform.len()))
+                let tdp = || view.own_nodes().map(|node| view.platform.node(node).tdp).sum::<Watts>();
+                *self.tdp_w.get_or_insert_with(|| tdp().watts() / f64::from(view.node_count()))
             }
             Estimate::Predicted => {
                 let class = JobClass::of(view, job);
                 let own = view.known_draw(job);
                 let mean = self.means.entry(class).or_insert_with(|| {
                     let own = if class.follows_own() { own.at(1.0) } else { own };
-                    view.predicted.mean_over_nodes(view.jobs.app(job), own, view.jobs.cap_w(job))
+                    view.predicted.mean_over(view.own_nodes(), view.jobs.app(job), own, view.jobs.cap_w(job))
                 });
                 if class.follows_own() { *mean * own.watts() } else { *mean }
             }

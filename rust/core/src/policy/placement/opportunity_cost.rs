@@ -97,7 +97,7 @@ impl OpportunityCost {
         if let Some((since, busy)) = &mut self.seen {
             let span = (view.now - *since).seconds();
             self.busy_unit_s += *busy as f64 * span;
-            self.all_unit_s += view.platform.units() as f64 * span;
+            self.all_unit_s += view.units() as f64 * span;
             *since = view.now;
         }
     }
@@ -126,15 +126,19 @@ impl OpportunityCost {
         largest.sort_by(|a, b| b.1.node_s.total_cmp(&a.1.node_s).then(a.0.cmp(&b.0)));
         largest.truncate(PRICED);
         let utilization = if self.all_unit_s > 0.0 { self.busy_unit_s / self.all_unit_s } else { 0.0 };
-        let nodes = f64::from(view.platform.len()) * utilization;
+        let nodes = f64::from(view.node_count()) * utilization;
         let counts: Vec<u32> = largest
             .iter()
             .map(|(_, demand)| whole(nodes * demand.node_s / self.total_node_s.max(f64::MIN_POSITIVE)))
             .collect();
-        let costs: Vec<f64> = largest.iter().flat_map(|&(_, demand)| watts(view, demand)).collect();
-        let costs = Costs::new(largest.len(), view.platform.len() as usize, &costs)?;
+        let own = |watts: Vec<f64>| view.own_nodes().map(move |node| watts[node as usize]);
+        let costs: Vec<f64> = largest.iter().flat_map(|&(_, demand)| own(watts(view, demand))).collect();
+        let costs = Costs::new(largest.len(), view.node_count() as usize, &costs)?;
         let solved = assign_types_unless(&costs, &counts, &mut || (view.interrupted)())?;
-        self.prices = solved.column_duals.iter().map(|worth| -worth).collect();
+        self.prices = vec![0.0; view.platform.len() as usize];
+        for (node, worth) in view.own_nodes().zip(solved.column_duals.iter()) {
+            self.prices[node as usize] = -worth;
+        }
         self.shares = largest.iter().map(|(of, _)| *of).zip(counts).collect();
         Ok(())
     }
@@ -151,10 +155,8 @@ impl OpportunityCost {
             let costs: Vec<_> = watts.iter().zip(prices.iter()).map(|(watts, price)| watts + price).collect();
             // Costs that are equal but for rounding must not decide before watts do.
             let key = |node: u32| (micro(costs[node as usize]), watts[node as usize]);
-            let ranking = Ranking::sorted(view.platform.len(), |a, b| {
-                let (a, b) = (key(a), key(b));
-                a.0.cmp(&b.0).then(a.1.total_cmp(&b.1))
-            });
+            let by_key = |a: &(i64, f64), b: &(i64, f64)| a.0.cmp(&b.0).then(a.1.total_cmp(&b.1));
+            let ranking = Ranking::sorted(view.platform.len(), view.own_nodes(), key, by_key);
             let last = shares.get(&of).map(|&share| whole(f64::from(share) * *tolerance) as usize);
             let limit = last.and_then(|last| ranking.nodes().get(last)).map(|&node| costs[node as usize]);
             Standing { ranking, limit: limit.unwrap_or(f64::INFINITY), costs }

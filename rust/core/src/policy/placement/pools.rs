@@ -54,10 +54,9 @@ impl ByPool {
 
 fn pools(borders: Borders, view: &View<'_>) -> [NodeSet; 3] {
     let ranking = RankBy::Power.for_all(view);
-    let nodes = view.platform.len();
     let mut begin = 0;
-    borders.ends(nodes).map(|end| {
-        let mut pool = NodeSet::empty(nodes);
+    borders.ends(view.node_count()).map(|end| {
+        let mut pool = NodeSet::empty(view.platform.len());
         for &node in &ranking.nodes()[begin as usize..end as usize] {
             pool.insert(node);
         }

@@ -22,17 +22,12 @@ impl RankBy {
     /// section 2.3).
     #[must_use]
     pub fn for_all(self, view: &View<'_>) -> Ranking {
-        let nodes = 0..view.platform.len();
-        let keys: Vec<_> = nodes
-            .map(|node| {
-                let time = if self == Self::Time { view.predicted.mean_time_ratio(node) } else { 0.0 };
-                (time, view.predicted.mean_draw(node))
-            })
-            .collect();
-        Ranking::sorted(view.platform.len(), |a, b| {
-            let (a, b) = (keys[a as usize], keys[b as usize]);
-            a.0.total_cmp(&b.0).then(a.1.total_cmp(&b.1))
-        })
+        let key = |node| {
+            let time = if self == Self::Time { view.predicted.mean_time_ratio(node) } else { 0.0 };
+            (time, view.predicted.mean_draw(node))
+        };
+        let by_key = |a: &(f64, f64), b: &(f64, f64)| a.0.total_cmp(&b.0).then(a.1.total_cmp(&b.1));
+        Ranking::sorted(view.platform.len(), view.own_nodes(), key, by_key)
     }
 
     fn for_job(self, view: &View<'_>, job: JobId) -> Ranking {
@@ -43,11 +38,8 @@ impl RankBy {
             let time = if self == Self::Time { view.predicted.factor_under(app, own, node, cap_w) } else { 0.0 };
             (time, view.predicted.draw_under(app, own, node, cap_w))
         };
-        let keys: Vec<_> = (0..view.platform.len()).map(key).collect();
-        Ranking::sorted(view.platform.len(), |a, b| {
-            let (a, b) = (keys[a as usize], keys[b as usize]);
-            a.0.total_cmp(&b.0).then(a.1.cmp(&b.1))
-        })
+        let by_key = |a: &(f64, Watts), b: &(f64, Watts)| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1));
+        Ranking::sorted(view.platform.len(), view.own_nodes(), key, by_key)
     }
 }
 

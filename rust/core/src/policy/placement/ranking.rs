@@ -21,12 +21,18 @@ pub struct Ranking {
 }
 
 impl Ranking {
-    /// Sorts nodes `0..count` by `compare`, ties to the lower id.
+    /// Sorts some of `count` nodes by their keys, ties to the lower id. No others are ever free.
     #[must_use]
-    pub fn sorted(count: u32, compare: impl Fn(u32, u32) -> Ordering) -> Self {
-        let mut nodes: Vec<u32> = (0..count).collect();
-        nodes.sort_by(|&a, &b| compare(a, b).then(a.cmp(&b)));
-        let mut ranks = vec![0; nodes.len()];
+    pub fn sorted<K>(
+        count: u32,
+        nodes: impl Iterator<Item = u32>,
+        key: impl Fn(u32) -> K,
+        compare: impl Fn(&K, &K) -> Ordering,
+    ) -> Self {
+        let mut keyed: Vec<_> = nodes.map(|node| (key(node), node)).collect();
+        keyed.sort_by(|a, b| compare(&a.0, &b.0).then(a.1.cmp(&b.1)));
+        let nodes: Vec<_> = keyed.into_iter().map(|(_, node)| node).collect();
+        let mut ranks = vec![0; count as usize];
         for (rank, &node) in (0..).zip(&nodes) {
             ranks[node as usize] = rank;
         }
@@ -64,19 +70,20 @@ impl Ranking {
 
     fn follow(&mut self, slots: &Slots) {
         let (changed, all) = slots.changes(self.seen);
+        let Self { nodes, ranks, free, .. } = self;
         match changed {
-            Some(changed) => changed.iter().for_each(|&node| update(&mut self.free, &self.ranks, slots, node)),
-            None => (0..slots.holding(1).capacity()).for_each(|node| update(&mut self.free, &self.ranks, slots, node)),
+            Some(changed) => changed.iter().for_each(|&node| update(free, (ranks, nodes), slots, node)),
+            None => nodes.iter().for_each(|&node| update(free, (ranks, nodes), slots, node)),
         }
         self.seen = all;
     }
 }
 
-fn update(free: &mut NodeSet, ranks: &[u32], slots: &Slots, node: u32) {
+fn update(free: &mut NodeSet, (ranks, nodes): (&[u32], &[u32]), slots: &Slots, node: u32) {
     let rank = ranks[node as usize];
     if slots.holding(1).contains(node) {
         free.insert(rank);
-    } else {
+    } else if nodes.get(rank as usize) == Some(&node) {
         free.remove(rank);
     }
 }
@@ -95,15 +102,15 @@ mod tests {
             steps in prop::collection::vec((any::<prop::sample::Index>(), 0..4_u32), 0..150),
         ) {
             let count = u32::try_from(watts.len()).unwrap();
-            let compare = |a: u32, b: u32| watts[a as usize].cmp(&watts[b as usize]);
-            let (mut ranking, mut slots) = (Ranking::sorted(count, compare), Slots::new(count, 1));
+            let key = |node: u32| watts[node as usize];
+            let (mut ranking, mut slots) = (Ranking::sorted(count, 0..count, key, u32::cmp), Slots::new(count, 1));
             for (node, wanted) in steps {
                 let node = u32::try_from(node.index(watts.len())).unwrap();
                 if !slots.take(node, 1) {
                     slots.give(node, 1);
                 }
                 let mut expected: Vec<_> = slots.holding(1).iter().collect();
-                expected.sort_by(|&a, &b| compare(a, b).then(a.cmp(&b)));
+                expected.sort_by_key(|&node| (key(node), node));
                 expected.truncate(wanted as usize);
                 let (mut free, mut taken) = (slots.holding(1).clone(), Vec::new());
                 ranking.take_best(&slots, &mut free, wanted, &mut taken);

@@ -130,7 +130,7 @@ impl<'a> CellOutlook<'a> {
 impl CellMemory {
     /// Begins with nothing planned.
     fn begin(&mut self, view: &View<'_>, shares: &Shares) {
-        let (wants, most) = (shares.cells().wants(), i64::from(view.platform.len()));
+        let (wants, most) = (shares.cells().wants(), i64::from(view.node_count()));
         shares.free(view.slots, &mut self.free);
         self.base.copy(view, shares, &self.free, &mut self.profile);
         self.floors.resize(wants, Floors::default());
@@ -214,7 +214,7 @@ fn plan_as_backfilled(free: &mut ByWant<'_>, view: &View<'_>, queue: &FitList, d
     } else {
         let room = *room.get_or_insert_with(|| {
             free.free.most_by(soon, &mut most);
-            Room { refused: free.cells.refused(&most), ..Room::of(view.platform.units()) }
+            Room { refused: free.cells.refused(&most), ..Room::of(view.units()) }
         });
         queue.first_fit(place, room)
     } && let Some(&waiting) = queue.get(next)

@@ -76,7 +76,12 @@ impl Composed {
         sleep.look_further(|now| in_planning_order(parts, queue, now), parts.backfill.is_strict());
     }
 
-    /// Proposal of the end of a pass where nodes are counted.
+    /// Notes that a node of its lane is put to sleep.
+    pub(in crate::policy) fn note_shutdown(&mut self, now: SimTime, node: u32) {
+        self.sleep.iter_mut().for_each(|sleep| sleep.note_shutdown(now, node));
+    }
+
+    /// Proposal of the end of a pass over a lane, where nodes are counted.
     pub(in crate::policy) fn proposal(&mut self, view: &View<'_>) -> Result<Proposal> {
         let Self { parts, sleep: Some(sleep), queue, .. } = self else {
             return Ok(Proposal::default());

@@ -85,7 +85,7 @@ impl Plan {
     /// Notes the state of the machine, from which a plan can begin later.
     fn note(&mut self, view: &View<'_>) {
         self.now = view.now;
-        self.all = (view.platform.units(), view.slots.free_units() + view.releases.total().units);
+        self.all = (view.units(), view.slots.free_units() + view.releases.total().units);
         self.base.keep_up(view.releases, view.now);
         let woken = view.returns().iter().filter(|back| back.down > 0).map(|back| (back.at.max(view.now), back.down));
         self.woken.clear();
@@ -428,6 +428,7 @@ mod tests {
     use crate::algo::span::Span;
     use crate::cluster::standby::{Expected, Standby};
     use crate::platform::node_state::NodeState;
+    use crate::platform::scope::Scope;
     use crate::platform::slots::Slots;
     use crate::policy::sleep::as_planned::AsPlanned;
     use crate::policy::sleep::rules::{Far, Margin, Rules};
@@ -491,7 +492,7 @@ mod tests {
             let (span, platform) = (SimDuration::from_micros, world.platform());
             let (start, stop, far) = (Margin::Of(span(self.start)), Margin::Of(span(3)), Far::Of(span(self.start)));
             let rules = Rules { far, stop, start, ..Rules::unlimited(Box::new(AsPlanned)) };
-            let sleep = Sleep::new(&rules, platform).unwrap();
+            let sleep = Sleep::new(&rules, Scope::all(platform)).unwrap();
             let (mut standby, mut slots) = (Standby::new(at(0), platform), Slots::new(100, 1));
             (self.free..100).for_each(|node| slots.close(Span::of(node)));
             let mut next = self.free;

@@ -31,8 +31,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use crate::algo::fit_list::FitList;
 use crate::algo::node_set::NodeSet;
 use crate::error::{Result, config};
-use crate::platform::Platform;
 use crate::platform::node_state::NodeState;
+use crate::platform::scope::Scope;
 use crate::policy::recollection::Recollection;
 use crate::policy::sleep::answers::{RestChoice, Wakes};
 use crate::policy::sleep::as_planned::AsPlanned;
@@ -74,6 +74,8 @@ struct Vague {
 pub struct Sleep {
     /// Rule of each node.
     rules: Vec<NodeRule>,
+    /// Rule of the first node in scope.
+    first_own: Option<NodeRule>,
     min_idle: SimDuration,
     off_limit: Option<u32>,
     min_on: u32,
@@ -104,18 +106,24 @@ pub struct Sleep {
 }
 
 impl Sleep {
-    /// Applies these rules to a machine.
+    /// Applies these rules to the nodes in scope; others are never put to sleep.
     ///
     /// # Errors
     /// If they name a node that the machine lacks.
-    pub fn new(rules: &Rules, platform: &Platform) -> Result<Self> {
+    pub fn new(rules: &Rules, scope: Scope<'_>) -> Result<Self> {
+        let platform = scope.platform();
         if let Some(node) = rules.exclude.beyond(platform.len()) {
             let expected = format!("nodes of the platform, 0 to {}", platform.len() - 1);
             return Err(config("policy.sleep.exclude", format!("node {node}"), expected));
         }
         let nodes = (0..).zip(platform.nodes());
-        let (min_idle, rules_of) = (rules.min_idle, |(node, draw)| rules.of(node, draw));
-        let all: Vec<NodeRule> = nodes.map(rules_of).collect();
+        let rule_of = |(node, draw)| {
+            let rule = rules.of(node, draw);
+            NodeRule { is_excluded: rule.is_excluded || !scope.contains(node), ..rule }
+        };
+        let (min_idle, all) = (rules.min_idle, nodes.map(rule_of).collect::<Vec<NodeRule>>());
+        let first_own = scope.draws().next().map(|(node, _)| all[node as usize]);
+        let mut own = scope.draws().map(|(node, _)| &all[node as usize]);
         let mut sleepers = all.iter().filter(|rule| !rule.is_excluded && rule.far.is_some());
         let (first, mut resting) = (sleepers.next(), NodeSet::empty(platform.len()));
         let counted = (0..).zip(&all).filter(|(_, rule)| !rule.is_excluded);
@@ -125,7 +133,8 @@ impl Sleep {
             reach: Reach::of(&all),
             is_uniform: sleepers.all(|rule| Some(rule) == first),
             is_plain: rules.off_limit.is_none()
-                && all.iter().all(|rule| !rule.is_excluded && rule.far.is_some() && Some(rule) == all.first()),
+                && own.all(|rule| !rule.is_excluded && rule.far.is_some() && Some(*rule) == first_own),
+            first_own,
             rules: all,
             min_idle: rules.min_idle,
             off_limit: rules.off_limit,
@@ -359,6 +368,11 @@ impl Sleep {
         self.min_idle == SimDuration::ZERO && self.is_plain && self.kept.is_empty() && has_whole_nodes(view)
     }
 
+    /// Rule of the first node in scope.
+    fn first_own(&self) -> Option<&NodeRule> {
+        self.first_own.as_ref()
+    }
+
     /// True if a node had been idle for long enough at the last look.
     fn has_ripe(&self) -> bool {
         !self.resting.ripe().is_empty()
@@ -367,7 +381,7 @@ impl Sleep {
     /// The nodes that have been idle for long enough, if all of these may sleep by the same rules.
     fn alike_ripe(&self) -> Option<(&NodeSet, &NodeRule)> {
         let is_one = self.is_plain && self.kept.is_empty();
-        is_one.then_some(self.resting.ripe()).zip(self.rules.first())
+        is_one.then_some(self.resting.ripe()).zip(self.first_own())
     }
 
     /// Idle nodes by age, where these are all alike.

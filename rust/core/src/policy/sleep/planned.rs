@@ -103,7 +103,7 @@ impl Planned for Outlook {
 
     fn spare(&self, sleep: &Sleep, view: &View<'_>) -> u32 {
         let asleep = view.standby.into_iter().flat_map(Standby::kinds_asleep);
-        let span = (0..view.platform.len()).take(1).chain(asleep).map(|node| sleep.rule(node).start).max();
+        let span = view.own_nodes().take(1).chain(asleep).map(|node| sleep.rule(node).start).max();
         let least = self.least_until(view.now.saturating_add(span.unwrap_or(SimDuration::ZERO)), view.now);
         let least = u32::try_from(least.max(0)).unwrap_or(u32::MAX);
         let asleep = view.standby.map_or(0, |standby| standby.asleep().len());

@@ -99,7 +99,7 @@ impl Scene<'_> {
     /// All idle nodes together, if neither rules nor plans distinguish them and all may sleep; none otherwise.
     #[must_use]
     pub fn alike(&self) -> Option<Alike<'_>> {
-        let (standby, rule) = (self.view.standby?, self.rules.first()?);
+        let (standby, rule) = (self.view.standby?, self.sleep.first_own()?);
         let oldest = self.sleep.oldest(self.view)?;
         Some(Alike { spared: self.plan.spared(rule)?.min(self.view.slots.holding(1).len()), oldest, standby })
     }

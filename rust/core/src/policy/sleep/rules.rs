@@ -109,15 +109,10 @@ impl Rules {
         }
     }
 
-    /// The same rules for a pool of these nodes, counted from 0; the machine decides how many stay on.
+    /// The same rules for one of several lanes: how many nodes stay on is decided for the machine.
     #[must_use]
-    pub fn in_pool(mut self, nodes: &[u32]) -> Self {
-        let mut own = NodeList::default();
-        let excluded = nodes.iter().zip(0..).filter(|&(&node, _)| self.exclude.contains(node));
-        excluded.for_each(|(_, place)| own.push(place));
-        self.exclude = own;
-        self.min_on = 0;
-        self
+    pub fn in_lane(self) -> Self {
+        Self { min_on: 0, ..self }
     }
 
     /// Rules for one node.

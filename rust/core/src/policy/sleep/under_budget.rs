@@ -92,7 +92,7 @@ impl Composed {
         let ask = Ask { view, analyzer: parts.analyzer.as_ref(), least };
         let overdue_first = parts.backfill.first_after().map(|limit| in_turn(queue, view.now, limit));
         let waiting: Vec<&Waiting> = overdue_first.as_ref().unwrap_or(queue).iter().collect();
-        let starts = sleep.longest_starts(view, 0..view.platform.len());
+        let starts = sleep.longest_starts(view, view.own_nodes());
         let found = UnderBudget::new(&ask, parts, power, (&waiting, &starts))?;
         sleep.end(view, &found, queue, out)
     }
@@ -219,7 +219,7 @@ fn best_nodes(ask: &Ask<'_>, job: JobId, mut plan: WakePlan, room: &mut Option<W
     let view = ask.view;
     let counted = counted(ask, job, ask.estimate(job));
     let may_use = |node: &u32| view.shares.is_none_or(|shares| shares.cells().may_use(job, *node));
-    let mut nodes: Vec<u32> = (0..view.platform.len()).filter(may_use).collect();
+    let mut nodes: Vec<u32> = view.own_nodes().filter(may_use).collect();
     nodes.sort_by_key(|&node| (counted.on(node), node));
     nodes.truncate(view.jobs.node_count(job) as usize);
     nodes.sort_unstable();

@@ -96,23 +96,6 @@ impl Draws {
         Ok(Self { kind: table.kind, nodes, watts, ratios, time_ratio, rows, busy, tdp, caps: None, busy_alike })
     }
 
-    /// The same for some of the nodes.
-    pub(super) fn part(&self, nodes: &[u32]) -> Self {
-        let busy = part_of(&self.busy, self.nodes, nodes);
-        Self {
-            kind: self.kind,
-            nodes: nodes.len(),
-            watts: part_of(&self.watts, self.nodes, nodes),
-            ratios: part_of(&self.ratios, self.nodes, nodes),
-            time_ratio: part_of(&self.time_ratio, self.nodes, nodes),
-            rows: self.rows.clone(),
-            busy_alike: alike(&busy),
-            busy,
-            tdp: part_of(&self.tdp, self.nodes, nodes),
-            caps: self.caps.as_deref().map(|caps| Arc::new(caps.part(self.nodes, nodes))),
-        }
-    }
-
     pub(super) fn row(&self, app: Option<AppId>) -> Option<usize> {
         let row = self.rows[app?.0 as usize];
         (row != NO_ROW).then_some(row as usize)
@@ -158,23 +141,6 @@ impl Draws {
     /// The largest time factor of these nodes, at least one.
     pub(super) fn slowest(&self, app: Option<AppId>, nodes: impl Iterator<Item = u32>) -> f64 {
         if self.time_ratio.is_empty() { 1.0 } else { nodes.map(|node| self.time_ratio(app, node)).fold(0.0, f64::max) }
-    }
-}
-
-impl Caps {
-    /// The same for some nodes of a machine of `width`.
-    fn part(&self, width: usize, nodes: &[u32]) -> Self {
-        match self {
-            Self::Tables(tables) => Self::Tables(tables.map(|draws| draws.part(nodes))),
-            Self::Model(model) => Self::Model(Model {
-                static_draw: model.static_draw.part(nodes),
-                busy: part_of(&model.busy, width, nodes),
-                tdp: part_of(&model.tdp, width, nodes),
-                table: part_of(&model.table, width, nodes),
-                alike: part_of(&model.alike, width, nodes),
-                ..model.clone()
-            }),
-        }
     }
 }
 
@@ -250,11 +216,6 @@ impl Model {
 fn alike(draws: &[Watts]) -> Option<Watts> {
     let first = *draws.first()?;
     draws.iter().all(|draw| *draw == first).then_some(first)
-}
-
-/// Some columns of a table with rows of `width`.
-fn part_of<T: Copy>(cells: &[T], width: usize, nodes: &[u32]) -> Vec<T> {
-    cells.chunks(width.max(1)).flat_map(|row| nodes.iter().map(move |&node| row[node as usize])).collect()
 }
 
 /// Draws of one job on each node.

@@ -36,11 +36,6 @@ pub struct JobRecords {
 }
 
 impl JobRecords {
-    /// Replaces the number of each node by its entry in `numbers`.
-    pub(in crate::sim) fn renumber(&mut self, numbers: &[u32]) {
-        self.nodes.iter_mut().for_each(|node| *node = numbers[*node as usize]);
-    }
-
     /// Records of jobs none of which has started.
     #[must_use]
     pub fn new(jobs: usize) -> Self {
