@@ -84,8 +84,7 @@ def test_a_fork_to_another_policy_keeps_what_has_happened_and_the_laws(
     workload, platform = log_of(sets, data), machine(sets, data)
     ample = {"name": "system-budget", "budget_w": 5 * 300.0 + 1.0}
     sleep = data.draw(st.sampled_from(SLEEPS))
-    # Under a budget the other nodes stand beside a single set of nodes: such a run does not go on without.
-    powers = [None] if sleep is not None or len(sets) == 1 else [None, ample]
+    powers = [None] if sleep is not None else [None, ample]
     one, other = (
         hs.Policy("fcfs", data.draw(st.sampled_from([*BACKFILLS, "plan"])), power=data.draw(st.sampled_from(powers)))
         for _ in range(2)

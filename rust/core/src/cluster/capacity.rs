@@ -160,6 +160,7 @@ impl Capacities {
     /// Sees the machine as a whole from now on.
     pub fn unite(&mut self) {
         self.lanes.clear();
+        self.of_node.clear();
         (self.queues, self.sight) = (None, Sight::Whole);
     }
 
@@ -402,5 +403,138 @@ impl Capacities {
                 own.begin_from(now, told, |node| machine.idle_since(node));
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::algo::releases::Claim;
+    use crate::platform::PlatformColumns;
+    use crate::platform::queues::{Queue, QueueColumns};
+
+    const SETS: [&[u32]; 2] = [&[0, 2, 3], &[1, 4]];
+    const NODES: usize = 6;
+
+    /// Queues of two sets of nodes with a job each; node 5 is in none.
+    fn queues() -> Arc<Queues> {
+        let queues = SETS.iter().map(|nodes| Queue { nodes: nodes.to_vec(), ..Queue::default() }).collect();
+        let columns = QueueColumns { queues, of_job: vec![0, 1], users: vec![None; 2], bars: vec![None; 2] };
+        Arc::new(columns.into_queues(2, 6).unwrap().in_lanes())
+    }
+
+    fn platform() -> Platform {
+        let alike = |value: f64| vec![value; NODES];
+        let columns = PlatformColumns {
+            idle_w: alike(1.0),
+            busy_w: alike(1.0),
+            tdp_w: alike(1.0),
+            off_w: alike(0.0),
+            down_w: alike(0.0),
+            boot_w: alike(1.0),
+            boot_s: alike(1.0),
+            shutdown_w: alike(1.0),
+            shutdown_s: alike(1.0),
+            slots: vec![1; NODES],
+            exclusive: true,
+        };
+        columns.into_platform().unwrap()
+    }
+
+    fn at(micros: i64) -> SimTime {
+        SimTime::from_micros(micros)
+    }
+
+    fn release(row: u32, micros: i64) -> Release {
+        Release { at: at(micros), by: ReleasedBy::Job(row), claim: Claim { units: 1, microwatts: 0 } }
+    }
+
+    /// Changes at spans of nodes, whatever lanes they are in, and at nodes of one lane.
+    fn change(all: &mut Capacities, kind: u8, (first, last): (u32, u32), lane: usize) {
+        let mut span = Span::of(first.min(last));
+        (first.min(last) + 1..=first.max(last)).for_each(|node| assert!(span.extend(node)));
+        let (free, off) = (all.machine().slots().holding(1).clone(), NodeState::Off);
+        let own: Vec<_> = SETS[lane].iter().copied().filter(|&node| first.max(last) >= node).collect();
+        match kind {
+            0 if own.iter().all(|&node| free.contains(node)) => assert_eq!(all.take_whole(&own), None),
+            1 if own.iter().all(|&node| all.machine().slots().is_held(node)) => all.give_whole(&own),
+            2 if span.nodes().all(|node| free.contains(node)) => {
+                all.close(span);
+                assert!(all.enter(at(7), span, NodeState::Idle, off));
+            }
+            3 if span.nodes().all(|node| all.machine().standby().unwrap().off().contains(node)) => {
+                all.open(span);
+                assert!(all.enter(at(9), span, off, NodeState::Idle));
+            }
+            _ => {}
+        }
+    }
+
+    proptest! {
+        /// Twin: the machine's, of the nodes of the lane. A machine may be split at any time.
+        #[test]
+        fn each_lane_has_what_the_machine_has_of_its_nodes(
+            before in prop::collection::vec((0..4_u8, (0..6_u32, 0..6_u32), 0..2_usize), 0..20),
+            after in prop::collection::vec((0..4_u8, (0..6_u32, 0..6_u32), 0..2_usize), 0..40),
+        ) {
+            let (platform, queues) = (platform(), queues());
+            let mut all = Capacities::whole(6, 1);
+            all.watch_idle(at(0), &platform);
+            before.into_iter().for_each(|(kind, span, lane)| change(&mut all, kind, span, lane));
+            let states: Vec<_> = (0..6)
+                .map(|node| match all.machine().standby().unwrap().off().contains(node) {
+                    true => NodeState::Off,
+                    false => NodeState::Idle,
+                })
+                .collect();
+            all.split(&queues, Sight::EachLane, at(1), &platform);
+            let standby = all.take_standby();
+            all.watch_idle(at(1), &platform);
+            all.stand_by(at(1), standby, &states, |_| at(0));
+            for (kind, span, lane) in after {
+                change(&mut all, kind, span, lane);
+                for (lane, nodes) in all.lanes().iter().zip(SETS) {
+                    let (own, machine) = (lane.capacity(), all.machine());
+                    let mut free = machine.slots().holding(1).clone();
+                    free.keep_common(lane.nodes());
+                    prop_assert_eq!(own.slots().holding(1), &free);
+                    prop_assert_eq!(own.slots().free_units(), i64::from(free.len()));
+                    let (own, machine) = (own.standby().unwrap(), machine.standby().unwrap());
+                    for &node in nodes {
+                        prop_assert_eq!(own.off().contains(node), machine.off().contains(node));
+                        prop_assert!(!free.contains(node) || own.idle_since(node) == machine.idle_since(node));
+                    }
+                    prop_assert_eq!(own.off().len(), nodes.iter().filter(|&&node| own.off().contains(node)).count() as u32);
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn a_release_is_one_of_the_lane_of_its_job_or_node() {
+        let mut all = Capacities::whole(6, 1);
+        all.insert(release(1, 5));
+        all.split(&queues(), Sight::EachLane, at(0), &platform());
+        all.insert(release(0, 3));
+        all.insert(Release { by: ReleasedBy::Node(5), ..release(0, 4) });
+        all.insert(Release { by: ReleasedBy::Node(1), ..release(0, 6) });
+        let instants = |capacity: &Capacity| capacity.releases().iter().map(|one| one.at.micros()).collect::<Vec<_>>();
+        let of_lanes = |all: &Capacities| [0, 1].map(|lane| instants(all.lanes()[lane].capacity()));
+        assert_eq!((instants(all.machine()), of_lanes(&all)), (vec![3, 4, 5, 6], [vec![3], vec![5, 6]]));
+        assert!(all.remove(at(5), ReleasedBy::Job(1)) && !all.remove(at(5), ReleasedBy::Job(1)));
+        assert_eq!((instants(all.machine()), of_lanes(&all)), (vec![3, 4, 6], [vec![3], vec![6]]));
+    }
+
+    #[test]
+    fn policies_see_the_only_lane_in_place_of_the_machine_if_they_are_to() {
+        let mut all = Capacities::whole(6, 1);
+        assert_eq!((all.shown(), all.seen().slots().free_units()), (None, 6));
+        all.split(&queues(), Sight::OnlyLane, at(0), &platform());
+        assert_eq!((all.shown(), all.seen().slots().free_units()), (Some(0), 3));
+        all.unite();
+        assert_eq!((all.shown(), all.seen().slots().free_units(), all.lanes().len()), (None, 6, 0));
+        assert_eq!([0, 1, 5].map(|node| all.of_node(node)), [None; 3]);
     }
 }
