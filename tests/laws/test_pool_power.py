@@ -17,6 +17,12 @@ from hetsched.testing import check_schedule
 pytestmark = pytest.mark.filterwarnings("ignore::hetsched.errors.RunWarning")
 
 ORDERS: list[Any] = ["fcfs", "smallest", "vahrm", *VAHRMS]
+# Caps whose least lengths are by the slowest node.
+ALLOCATORS: list[dict[str, Any]] = [
+    {},
+    {"allocator": "uniform", "caps_w": [200.0, 300.0]},
+    {"allocator": "equal-slowdown"},
+]
 PLACEMENTS = ["lowest-id", "lowest-power", "best-rank", "random"]
 OTHERS = 3
 # Those with fewer features come first, whatever their numbers.
@@ -29,7 +35,8 @@ def machine(features: list[str], watts: np.ndarray, slots: int, queues: list[hs.
         for place, feature in enumerate(features)
     ]
     table = hs.VariationTable(APPS, power_w=watts, time_ratio=watts / 200)
-    return hs.Platform(classes, exclusive=slots == 1, queues=queues).with_tables(actual=table)
+    platform = hs.Platform(classes, exclusive=slots == 1, queues=queues).with_tables(actual=table)
+    return platform.with_cap_model(static_ratio=0.4, bound_ratio=0.7)
 
 
 @given(st.data(), st.sampled_from(BACKFILLS), st.sampled_from(ORDERS), st.sampled_from(PLACEMENTS))
@@ -45,7 +52,9 @@ def test_a_pool_of_some_nodes_is_the_machine_with_what_the_others_leave(
     watts = np.array(data.draw(draws_w(len(own))))
     # Nodes in no queue are the hungriest and the fastest, and there is one of each kind: no job may see that.
     features, table = ["gpu"] * (len(own) + OTHERS), np.full((2, len(own) + OTHERS), 20.0)
-    table[1] = 999.0
+    # A cap has to be possible on all nodes.
+    allocator = data.draw(st.sampled_from(ALLOCATORS)) if slots == 1 else {}
+    table[1] = 390.0 if allocator else 999.0
     table[:, numbers] = watts
     for node, feature in zip(numbers, own, strict=True):
         features[node] = feature
@@ -56,7 +65,8 @@ def test_a_pool_of_some_nodes_is_the_machine_with_what_the_others_leave(
         events = [(at, 100.0 * len(own) + more) for at, more in steps]
 
     def run(log: pl.DataFrame, platform: hs.Platform, beside_w: float) -> hs.Result:
-        policy = hs.Policy(order, backfill, placement, power={"name": "system-budget", "budget_w": budget_w + beside_w})
+        power = {"name": "system-budget", "budget_w": budget_w + beside_w, **allocator}
+        policy = hs.Policy(order, backfill, placement, power=power)
         rows = [(at, "budget", watts + beside_w) for at, watts in events or []]
         frame = pl.DataFrame(rows, {"time_s": pl.Float64, "kind": pl.String, "value": pl.Float64}, orient="row")
         told = hs.Events.from_polars(frame) if rows else None

@@ -15,6 +15,8 @@ import polars as pl
 from hetsched.features.eligibility import Eligibility, eligibility
 from hetsched.features.queues import Queueing, queueing_of, settled
 from hetsched.platform import Platform, VariationTable
+from hetsched.platform.queues import overlapping, pools_of
+from hetsched.policy.parts import names_of
 from hetsched.run.result import Result
 from hetsched.run.stretches import by_nodes, is_resized
 from hetsched.testing.draws_in_time import in_parts
@@ -293,6 +295,19 @@ class Facts:
     def has_queues(self) -> bool:
         """True if jobs are in queues: not in a replay, nor in a schedule that is metered."""
         return self.platform.queues is not None and (self.policy["backfill"] or {}).get("name") != "observed"
+
+    @cached_property
+    def lane(self) -> list[int]:
+        """Number of the set of nodes of each job's queue, where each set is scheduled by itself; else 0 (rule 6)."""
+        queues, backfill = self.platform.queues, (self.policy["backfill"] or {}).get("name")
+        by_itself = (
+            self.has_queues and backfill not in names_of("backfill", "chooses_nodes") and not self.policy["power"]
+        )
+        if not queues or not by_itself or overlapping(queues) is not None:
+            return [0] * len(self.start)
+        sets = pools_of(queues)
+        lane_of = {queue.name: sets.index(queue.numbers) for queue in queues}
+        return [lane_of[name] for name in self.asked["queue"].to_list()]
 
     @cached_property
     def queueing(self) -> Queueing | None:

@@ -193,15 +193,18 @@ def _rejected_without_profile(run: Facts) -> Mask:
 
 
 def _check_profiled(run: Facts) -> None:
-    """Only first runs are profiled: those flagged in the trace, and the first of each application among other jobs."""
+    """Only first runs are profiled: those flagged in the trace, and the first of each application among other jobs.
+
+    Sets of nodes that are scheduled by themselves have first runs of their own.
+    """
     if run.profiling_ratio is None:
         assert "profiled" not in run.jobs.columns or "profiled" in run.asked.columns, "a policy without profiling"
         return
     flag, app = run.asked_for("first_run").to_list(), run.asked_for("app").to_list()
-    first: dict[str, int] = {}
+    own, first = list(zip(run.lane, app, strict=True)), dict[tuple[int, str], int]()
     for row in np.flatnonzero(run.started).tolist():
         if flag[row] is None and app[row] is not None:
-            first[app[row]] = min(first.get(app[row], run.start[row]), run.start[row])
+            first[own[row]] = min(first.get(own[row], run.start[row]), run.start[row])
     for row in range(len(run.start)):
         name, is_profiled = run.name(row), bool(run.profiled[row])
         if flag[row] is not None:
@@ -210,10 +213,10 @@ def _check_profiled(run: Facts) -> None:
         elif app[row] is None:
             assert is_profiled == bool(run.started[row]), f"{name}, of no application: profiled is {is_profiled}"
         elif is_profiled:
-            assert run.start[row] == first[app[row]], f"{run.placed(row)}: profiled, though {app[row]} ran before"
-    for name, at in first.items():
-        rows = [row for row in np.flatnonzero(run.start == at).tolist() if app[row] == name and flag[row] is None]
-        assert run.profiled[rows].any(), f"{name}: none of its jobs that start first, at {at / TICKS_S} s, is profiled"
+            assert run.start[row] == first[own[row]], f"{run.placed(row)}: profiled, though {app[row]} ran before"
+    for of, at in first.items():
+        rows = [row for row in np.flatnonzero(run.start == at).tolist() if own[row] == of and flag[row] is None]
+        assert run.profiled[rows].any(), f"{of[1]}: none of its jobs that start first, at {at / TICKS_S} s, is profiled"
 
 
 def check_nodes_of_jobs(run: Facts) -> None:

@@ -8,7 +8,6 @@ use crate::error::{Result, config};
 use crate::platform::cells::Cells;
 use crate::platform::queues::Queues;
 use crate::power::pvt::Predicted;
-use crate::power::slowest::OwnSlowdowns;
 use crate::workload::{JobId, Workload};
 
 /// Data on all jobs, the earlier ones in their old rows.
@@ -65,7 +64,6 @@ impl Cluster {
     pub fn grow(&mut self, growth: &Growth, has_joined: &dyn Fn(JobId) -> bool) {
         let (before, jobs) = (self.phases.len(), growth.workload.len());
         let predicted = &growth.predicted;
-        self.beliefs.own_caps = Some(Arc::new(OwnSlowdowns::new(predicted, &growth.workload)));
         self.predicted = Arc::clone(predicted);
         self.phases.resize(jobs, Phase::Unborn);
         if let Some(all) = sizes(&growth.workload, &self.platform) {
@@ -96,7 +94,7 @@ impl Cluster {
         }
         self.queues.clone_from(&growth.queues);
         self.workload = Arc::clone(&growth.workload);
-        self.find_slowest();
+        self.find_slowdowns();
     }
 
     /// Requests of jobs besides nodes, if there can be any.

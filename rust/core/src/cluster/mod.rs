@@ -29,6 +29,7 @@ mod waiting;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use crate::algo::node_set::NodeSet;
 use crate::algo::releases::{Claim, Release, ReleasedBy, Releases};
 use crate::algo::span::{Span, neighbours};
 use crate::cluster::beliefs::{Beliefs, SlowestOfLane};
@@ -122,7 +123,7 @@ impl Cluster {
         slowest: Option<Slowest>,
     ) -> Self {
         let count = platform.len() as usize;
-        Self {
+        let mut own = Self {
             now: start,
             capacity: Capacities::whole(platform.len(), platform.shared_slots()),
             idle: platform.idle(),
@@ -137,7 +138,7 @@ impl Cluster {
             outages: Outages::default(),
             beliefs: Beliefs {
                 slowest: slowest.map(|all| Arc::new(SlowestOfLane::new(vec![all], None))),
-                own_caps: Some(Arc::new(OwnSlowdowns::new(&predicted, &workload))),
+                own_caps: None,
                 eligible: workload.has_waits().then(|| Eligible::new(workload.len())),
                 forecasts: None,
                 sizes: sizes(&workload, &platform),
@@ -153,28 +154,32 @@ impl Cluster {
             queues: None,
             shares: None,
             suspended: 0,
-        }
+        };
+        own.find_slowdowns();
+        own
     }
 
     /// Keeps a capacity for each lane of these queues from now on, if policies see lanes.
     pub fn split(&mut self, queues: &Arc<Queues>, sight: Sight) {
         if sight != Sight::Whole {
             self.capacity.split(queues, sight, self.now, &self.platform);
-            self.find_slowest();
+            self.find_slowdowns();
         }
     }
 
-    /// Finds the slowdowns on the slowest nodes again, if walltimes are meant for nominal speed.
-    fn find_slowest(&mut self) {
-        if self.beliefs.slowest.is_none() {
-            return;
+    /// Finds the slowdowns on the slowest nodes: those by jobs' own caps and, if walltimes are meant for nominal speed,
+    /// those by applications.
+    fn find_slowdowns(&mut self) {
+        let lanes: Vec<_> = self.capacity.lanes().iter().map(|lane| lane.nodes().clone()).collect();
+        let sets = if lanes.is_empty() { vec![NodeSet::full(self.platform.len())] } else { lanes };
+        let Self { capacity, predicted, workload, .. } = self;
+        let queues = capacity.queues().cloned();
+        let set_of = |job| queues.as_ref().map_or(0, |queues| queues.lane(job));
+        self.beliefs.own_caps = Some(Arc::new(OwnSlowdowns::new(predicted, workload, &sets, set_of)));
+        if self.beliefs.slowest.is_some() {
+            let of_set = |set: &NodeSet| Slowest::new(predicted, set, workload.app_names().len());
+            self.beliefs.slowest = Some(Arc::new(SlowestOfLane::new(sets.iter().map(of_set).collect(), queues)));
         }
-        let (apps, predicted) = (self.workload.app_names().len(), &self.predicted);
-        let all = match self.capacity.lanes() {
-            [] => vec![Slowest::new(predicted, &(0..self.platform.len()), apps)],
-            lanes => lanes.iter().map(|lane| Slowest::new(predicted, &lane.nodes().iter(), apps)).collect(),
-        };
-        self.beliefs.slowest = Some(Arc::new(SlowestOfLane::new(all, self.capacity.queues().cloned())));
     }
 
     /// Free slots of the machine.

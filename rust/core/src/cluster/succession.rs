@@ -13,7 +13,6 @@ use crate::error::SimulationError;
 use crate::platform::node_state::NodeState;
 use crate::power::in_force::CapsInForce;
 use crate::power::pvt::Predicted;
-use crate::power::slowest::OwnSlowdowns;
 use crate::units::{SimDuration, SimTime, Watts};
 use crate::workload::JobId;
 
@@ -36,12 +35,11 @@ impl Cluster {
 
     /// Hands the machine over to another policy with the predicted table `predicted`. Returns the former standby data.
     pub fn hand_over(&mut self, predicted: Arc<Predicted>) -> Option<Standby> {
-        self.beliefs.own_caps = Some(Arc::new(OwnSlowdowns::new(&predicted, &self.workload)));
         self.predicted = predicted;
         (self.governed, self.foreseen, self.beliefs.forecasts) = (None, None, None);
         self.claimed = Watts::ZERO;
         self.capacity.unite();
-        self.find_slowest();
+        self.find_slowdowns();
         self.capacity.forget_releases();
         let back: Vec<_> = self.outages.coming_back().collect();
         for (node, at) in back {

@@ -62,7 +62,8 @@ impl Cluster {
     /// Sets the believed draw of a waiting job.
     pub fn believe_draw(&mut self, job: JobId, belief: Belief) {
         let (app, cap_w) = (self.workload.app(job), self.workload.cap_w(job));
-        let slowdown = self.predicted.own_slowdown(app, KnownDraw::Believed(belief), cap_w);
+        let nodes = self.capacity.nodes_of(job, self.platform.len());
+        let slowdown = self.predicted.own_slowdown(nodes, (app, KnownDraw::Believed(belief)), cap_w);
         self.beliefs().note_draw(job, belief, slowdown);
     }
 

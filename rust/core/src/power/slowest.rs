@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use crate::algo::node_set::NodeSet;
 use crate::power::known::KnownDraw;
 use crate::power::pvt::Predicted;
 use crate::workload::{AppId, JobId, Workload};
@@ -13,10 +14,10 @@ pub struct Slowest(Vec<f64>);
 impl Slowest {
     /// Finds the factors, with one look at each row of the table, however many applications it serves.
     #[must_use]
-    pub fn new(predicted: &Predicted, nodes: &(impl Iterator<Item = u32> + Clone), apps: usize) -> Self {
+    pub fn new(predicted: &Predicted, nodes: &NodeSet, apps: usize) -> Self {
         let mut rows = BTreeMap::new();
         let mut of = |app| {
-            let slowest = || predicted.slowest(Some(app), nodes.clone());
+            let slowest = || predicted.slowest(Some(app), nodes.iter());
             *rows.entry(predicted.row(Some(app))).or_insert_with(slowest)
         };
         Self((0..).map(AppId).take(apps).map(&mut of).collect())
@@ -35,9 +36,10 @@ impl Slowest {
 pub struct OwnSlowdowns(Vec<f64>);
 
 impl OwnSlowdowns {
-    /// Finds the slowdowns, with one look at all jobs of one application, known draw and cap.
+    /// Finds the slowdowns on the worst of a job's nodes, which are one of `sets`, by number. There is one look at all
+    /// jobs of one set, application, known draw and cap.
     #[must_use]
-    pub fn new(predicted: &Predicted, workload: &Workload) -> Self {
+    pub fn new(predicted: &Predicted, workload: &Workload, sets: &[NodeSet], set_of: impl Fn(JobId) -> usize) -> Self {
         if !predicted.has_caps() || workload.jobs().all(|job| workload.cap_w(job) == f64::INFINITY) {
             return Self::default();
         }
@@ -46,8 +48,9 @@ impl OwnSlowdowns {
             let (app, own, cap_w) = (workload.app(job), predicted.known_draw(workload, job), workload.cap_w(job));
             let own = if predicted.follows_own(app) { own } else { KnownDraw::Unknown };
             let known = own.stated().map(f64::to_bits);
-            let key = (app, own == KnownDraw::Tdp, known, cap_w.to_bits());
-            *alike.entry(key).or_insert_with(|| predicted.own_slowdown(app, own, cap_w))
+            let set = set_of(job);
+            let key = (set, app, own == KnownDraw::Tdp, known, cap_w.to_bits());
+            *alike.entry(key).or_insert_with(|| predicted.own_slowdown(sets[set].iter(), (app, own), cap_w))
         };
         Self(workload.jobs().map(&mut of).collect())
     }
@@ -94,7 +97,7 @@ mod tests {
             name: "table".into(),
         };
         let (_, predicted) = tables(&platform, &workload, Some(&table), None, OnUnknownApp::Nominal).unwrap();
-        let slowest = Slowest::new(&predicted, &(0..2), 3);
+        let slowest = Slowest::new(&predicted, &NodeSet::full(2), 3);
         let of = |app| slowest.of(app);
         assert_eq!([of(Some(AppId(0))), of(Some(AppId(1))), of(Some(AppId(2))), of(None)], [0.75, 1.0, 1.5, 1.0]);
     }

@@ -36,6 +36,7 @@ use std::ops::ControlFlow;
 use std::sync::Arc;
 
 use crate::algo::event_heap::EventHeap;
+use crate::algo::node_set::NodeSet;
 use crate::cluster::Cluster;
 use crate::cluster::capacity::Sight;
 use crate::control::Controller;
@@ -112,7 +113,8 @@ impl Simulation {
         };
         let start = first.unwrap_or_default();
         let stretch = options.walltimes == Walltimes::Stretch;
-        let slowest = stretch.then(|| Slowest::new(&predicted, &(0..platform.len()), workload.app_names().len()));
+        let slowest =
+            stretch.then(|| Slowest::new(&predicted, &NodeSet::full(platform.len()), workload.app_names().len()));
         let (machine, predicted) = (Arc::clone(&platform), Arc::new(predicted));
         let cluster = Cluster::new(start, Arc::clone(&workload), machine, predicted, slowest);
         let (mut history, has_caps) = (History::new(&workload, platform.len()), actual.has_caps());

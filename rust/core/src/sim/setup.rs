@@ -3,6 +3,7 @@
 
 use std::sync::Arc;
 
+use crate::algo::node_set::NodeSet;
 use crate::cluster::Cluster;
 use crate::cluster::capacity::Sight;
 use crate::cluster::growth::Growth;
@@ -311,7 +312,8 @@ impl Setup<'_> {
             policy.enforce_limits(options.kill_grace);
         }
         let stretches = options.walltimes == Walltimes::Stretch;
-        let slowest = stretches.then(|| Slowest::new(&predicted, &(0..platform.len()), workload.app_names().len()));
+        let slowest =
+            stretches.then(|| Slowest::new(&predicted, &NodeSet::full(platform.len()), workload.app_names().len()));
         let cluster = Cluster::new(start, workload, Arc::new(platform.clone()), Arc::new(predicted), slowest);
         let mut controller = Controller::new(cluster, policy);
         if let Some(queues) = &queues {

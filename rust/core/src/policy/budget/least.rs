@@ -47,6 +47,7 @@ impl LeastCaps {
             return planned;
         }
         let (of, caps) = (view.profile(job), CapsInForce::own(view.jobs.cap_w(job)).allotting(least));
-        planned.stretched(view.predicted.slowdown(of.app, of.own, caps.own_w, |node| caps.on(view.predicted, of, node)))
+        let on = |node| caps.on(view.predicted, of, node);
+        planned.stretched(view.predicted.slowdown(view.own_nodes(), (of.app, of.own), caps.own_w, on))
     }
 }

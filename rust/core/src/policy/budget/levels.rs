@@ -64,7 +64,8 @@ impl Levels {
     /// Slowdowns of an application at each level: for jobs whose own cap is served by each finite cap of the tables,
     /// then for those without one.
     fn row(&self, view: &View<'_>, app: Option<AppId>) -> Vec<f64> {
-        let by = |own_w, level| view.predicted.slowdown(app, KnownDraw::Unknown, own_w, |_| level);
+        let of = (app, KnownDraw::Unknown);
+        let by = |own_w, level| view.predicted.slowdown(view.own_nodes(), of, own_w, |_| level);
         let owns = view.predicted.levels().iter().copied().chain([f64::INFINITY]);
         owns.flat_map(|own_w| self.watts.iter().map(move |&level| by(own_w, level))).collect()
     }

@@ -198,27 +198,37 @@ impl Predicted {
         model.clock.cap_for(uncapped, model.bound(app, own), slowdown, by_own)
     }
 
-    /// Slowdown of a job by system caps against its own cap of `own_cap_w` W (rule 14): the largest, over all nodes of
-    /// the machine, of the node's predicted factor under the smaller of the own cap and `cap_on(node)`, W, divided by
-    /// that under the own cap alone. `cap_on` must be the same for nodes that are alike.
+    /// Slowdown by system caps of a job with this application and own draw against its own cap of `own_cap_w` W (rule
+    /// 14): the largest, over these nodes, of the node's predicted factor under the smaller of the own cap and
+    /// `cap_on(node)`, W, divided by that under the own cap alone. `cap_on` must be the same for nodes that are alike.
     #[must_use]
-    pub fn slowdown(&self, app: Option<AppId>, own: KnownDraw, own_cap_w: f64, cap_on: impl Fn(u32) -> f64) -> f64 {
-        let on = |node| self.0.ratio_under(app, own, node, own_cap_w.min(cap_on(node)), own_cap_w);
-        self.largest(on)
+    pub fn slowdown(
+        &self,
+        nodes: impl Iterator<Item = u32>,
+        (app, own): (Option<AppId>, KnownDraw),
+        own_cap_w: f64,
+        cap_on: impl Fn(u32) -> f64,
+    ) -> f64 {
+        self.largest(nodes, |node| self.0.ratio_under(app, own, node, own_cap_w.min(cap_on(node)), own_cap_w))
     }
 
     /// Slowdown of a job by its own cap of `own_cap_w` W against none: σ of rule 6, by rule 14.
     #[must_use]
-    pub fn own_slowdown(&self, app: Option<AppId>, own: KnownDraw, own_cap_w: f64) -> f64 {
-        self.largest(|node| self.0.ratio_under(app, own, node, own_cap_w, f64::INFINITY))
+    pub fn own_slowdown(
+        &self,
+        nodes: impl Iterator<Item = u32>,
+        (app, own): (Option<AppId>, KnownDraw),
+        own_cap_w: f64,
+    ) -> f64 {
+        self.largest(nodes, |node| self.0.ratio_under(app, own, node, own_cap_w, f64::INFINITY))
     }
 
-    fn largest(&self, ratio_on: impl Fn(u32) -> f64) -> f64 {
+    fn largest(&self, nodes: impl Iterator<Item = u32>, ratio_on: impl Fn(u32) -> f64) -> f64 {
         if !self.has_caps() {
             return 1.0;
         }
         let mut alike = ForAlike::default();
-        let ratios = (0..).take(self.0.nodes).map(|node| alike.of(self.alike(node), || ratio_on(node)));
+        let ratios = nodes.map(|node| alike.of(self.alike(node), || ratio_on(node)));
         ratios.fold(0.0, f64::max)
     }
 

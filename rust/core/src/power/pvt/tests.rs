@@ -1,5 +1,6 @@
 use proptest::prelude::*;
 
+use crate::algo::node_set::NodeSet;
 use crate::platform::PlatformColumns;
 use crate::power::caps::{BoundRatio, CapTable, StaticDraw};
 use crate::power::slowest::OwnSlowdowns;
@@ -141,12 +142,13 @@ fn rule_14_a_slowdown_is_against_the_own_cap_on_the_worst_of_all_nodes() {
     tables[0].actual.time_ratio[1] = 3.0;
     let spec = CapsSpec::Tables(tables);
     let (_, predicted) = built(&platform(&[200.0; 2], true), &workload, None, &spec).unwrap();
-    assert_eq!(predicted.slowdown(CPU, UNKNOWN, NONE, |_| 100.0), 3.0);
-    assert_eq!(predicted.slowdown(CPU, UNKNOWN, 150.0, |_| 100.0), 2.4);
-    assert_eq!(predicted.slowdown(CPU, UNKNOWN, 150.0, |node| if node == 0 { 100.0 } else { NONE }), 1.6);
-    assert_eq!(predicted.slowdown(CPU, UNKNOWN, 100.0, |_| 150.0), 1.0);
-    assert_eq!([100.0, 150.0, NONE].map(|cap_w| predicted.own_slowdown(CPU, UNKNOWN, cap_w)), [3.0, 1.25, 1.0]);
-    assert_eq!(predicted.own_slowdown(MEM, UNKNOWN, 150.0), 1.0);
+    assert_eq!(predicted.slowdown(0..2, (CPU, UNKNOWN), NONE, |_| 100.0), 3.0);
+    assert_eq!(predicted.slowdown(0..2, (CPU, UNKNOWN), 150.0, |_| 100.0), 2.4);
+    assert_eq!(predicted.slowdown(0..2, (CPU, UNKNOWN), 150.0, |node| if node == 0 { 100.0 } else { NONE }), 1.6);
+    assert_eq!(predicted.slowdown(0..2, (CPU, UNKNOWN), 100.0, |_| 150.0), 1.0);
+    assert_eq!([100.0, 150.0, NONE].map(|cap_w| predicted.own_slowdown(0..2, (CPU, UNKNOWN), cap_w)), [3.0, 1.25, 1.0]);
+    assert_eq!(predicted.own_slowdown(0..2, (MEM, UNKNOWN), 150.0), 1.0);
+    assert_eq!([0..1, 1..2].map(|lane| predicted.slowdown(lane, (CPU, UNKNOWN), NONE, |_| 100.0)), [2.0, 3.0]);
 }
 
 #[test]
@@ -219,7 +221,7 @@ fn the_model_serves_predicted_tables_with_their_own_draws() {
     assert_eq!(actual.under(CPU, UNKNOWN, 0, 150.0), (watts(150.0), 2.0));
     assert_eq!(predicted.under(CPU, UNKNOWN, 0, 150.0), (watts(150.0), 2.0));
     assert_eq!(predicted.under(CPU, UNKNOWN, 0, 100.0), (watts(100.0), 4.0));
-    assert_eq!(predicted.own_slowdown(CPU, UNKNOWN, 100.0), 2.0);
+    assert_eq!(predicted.own_slowdown(0..1, (CPU, UNKNOWN), 100.0), 2.0);
 }
 
 #[test]
@@ -244,7 +246,7 @@ fn a_bound_ratio_is_the_applications_own() {
 fn without_caps_nothing_is_slower() {
     let (actual, predicted) = built(&platform(&[200.0], true), &jobs(&[]), None, &CapsSpec::None).unwrap();
     assert!(!actual.has_caps() && !predicted.has_caps() && predicted.levels().is_empty());
-    assert_eq!((predicted.caps_kind(), predicted.slowdown(None, UNKNOWN, NONE, |_| NONE)), (None, 1.0));
+    assert_eq!((predicted.caps_kind(), predicted.slowdown(0..1, (None, UNKNOWN), NONE, |_| NONE)), (None, 1.0));
     assert_eq!(predicted.under(None, UNKNOWN, 0, NONE), (watts(200.0), 1.0));
     assert_eq!(actual.under(None, UNKNOWN, 0, NONE), (watts(200.0), 1.0));
 }
@@ -254,10 +256,11 @@ fn slowdowns_by_own_caps_are_by_job() {
     let workload = jobs(&[(0, 150.0, 0.0), (1, 100.0, 0.0), (0, f64::NAN, 0.0), (0, 100.0, 0.0)]);
     let spec = CapsSpec::Tables(page_tables());
     let (_, predicted) = built(&platform(&[200.0; 2], true), &workload, None, &spec).unwrap();
-    let slowdowns = OwnSlowdowns::new(&predicted, &workload);
+    let sets = [NodeSet::full(2)];
+    let slowdowns = OwnSlowdowns::new(&predicted, &workload, &sets, |_| 0);
     assert_eq!([0, 1, 2, 3].map(|job| slowdowns.of(JobId(job))), [1.25, 1.25, 1.0, 2.0]);
     let uncapped = jobs(&[(0, f64::NAN, 0.0)]);
-    assert_eq!(OwnSlowdowns::new(&predicted, &uncapped).of(JobId(0)), 1.0);
+    assert_eq!(OwnSlowdowns::new(&predicted, &uncapped, &sets, |_| 0).of(JobId(0)), 1.0);
 }
 
 #[test]
@@ -437,8 +440,8 @@ proptest! {
         let known = KnownDraw::Watts(p);
         let (asked, own_cap_w) = (1.0 + f64::from(k) / 1024.0, p * own);
         let cap_w = predicted.slowdown_cap(None, known, own_cap_w, asked, 0);
-        let slowdown = predicted.slowdown(None, known, own_cap_w, |_| cap_w);
-        let most = (1.0 + b * (1.0 / least - 1.0)) / predicted.own_slowdown(None, known, own_cap_w);
+        let slowdown = predicted.slowdown(0..1, (None, known), own_cap_w, |_| cap_w);
+        let most = (1.0 + b * (1.0 / least - 1.0)) / predicted.own_slowdown(0..1, (None, known), own_cap_w);
         // What is left of the cap above the static watts may be no more than a few of its last digits.
         let lost = f64::EPSILON * cap_w / (cap_w - share * p).max(f64::MIN_POSITIVE) / a;
         prop_assert!((slowdown / asked.min(most) - 1.0).abs() < 1e-6 + 4.0 * lost, "{slowdown} {asked} {most}");
