@@ -16,9 +16,9 @@ from hetsched.testing import check_schedule
 
 pytestmark = pytest.mark.filterwarnings("ignore::hetsched.errors.RunWarning")
 
-# Orders that say the same at each instant, whatever has started; and placements that each say something of all nodes: of
-# their number, their ranks, their mean, or a random one.
+# Orders that say the same at each instant, whatever has started.
 ORDERS: list[Any] = ["fcfs", "smallest", "shortest", "vahrm", {"name": "vahrm", "beta": 0.9}]
+# Placements that each say something of all nodes: of their number, their ranks, or a random one.
 PLACEMENTS: list[Any] = [
     "lowest-id",
     "lowest-power",
