@@ -76,7 +76,7 @@ fn one_pass(criterion: &mut Criterion) {
     ] {
         let jobs = queue(apps, equal);
         let predicted = Arc::new(predicted(&platform, &jobs));
-        let cluster = Cluster::new(SimTime::default(), Arc::new(jobs), Arc::clone(&platform), predicted, None);
+        let cluster = Cluster::new(SimTime::default(), Arc::new(jobs), Arc::clone(&platform), predicted, false);
         for placement in ["lowest-id", "lowest-power", "sliding-window", "pools", "assignment"] {
             group.bench_function(BenchmarkId::new(placement, case), |bencher| {
                 let view = cluster.view(Watts::ZERO, &|| false);

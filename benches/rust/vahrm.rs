@@ -76,7 +76,7 @@ fn one_pass(criterion: &mut Criterion) {
     let (platform, jobs, predicted) = (Arc::new(platform), Arc::new(jobs), Arc::new(predicted));
     let with_free = |is_free: &dyn Fn(u32) -> bool| {
         let now = SimTime::from_micros(20_000_000_000);
-        let mut cluster = Cluster::new(now, Arc::clone(&jobs), Arc::clone(&platform), Arc::clone(&predicted), None);
+        let mut cluster = Cluster::new(now, Arc::clone(&jobs), Arc::clone(&platform), Arc::clone(&predicted), false);
         (0..NODES).filter(|&node| !is_free(node)).for_each(|node| cluster.set_node(node, NodeState::Down));
         cluster
     };

@@ -91,7 +91,7 @@ def test_each_of_several_sets_is_scheduled_as_if_it_were_the_machine(
 
 
 def test_each_of_several_sets_has_first_runs() -> None:
-    """What one set learns of an application is unknown to the others, and ``check_schedule`` knows that."""
+    """An application that one set knows is unknown to the others, and ``check_schedule`` knows that."""
     log = pl.DataFrame(
         {
             "job_id": [1, 2, 3],

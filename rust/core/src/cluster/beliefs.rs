@@ -30,14 +30,14 @@ impl Beliefs {
 }
 
 /// Slowdowns on the slowest node of the machine or, where there are lanes, of a job's lane.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct SlowestOfLane {
     all: Vec<Slowest>,
     queues: Option<Arc<Queues>>,
 }
 
 impl SlowestOfLane {
-    /// Slowdowns of each lane of these queues; without queues, those of the machine alone.
+    /// Slowdowns of each lane of these queues, by number; without queues, those of the machine.
     pub(super) fn new(all: Vec<Slowest>, queues: Option<Arc<Queues>>) -> Self {
         Self { all, queues }
     }

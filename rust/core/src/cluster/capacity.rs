@@ -1,8 +1,9 @@
-//! Lanes: sets of nodes that have none in common, each with a capacity of its own. A policy that is shown a lane
-//! schedules it as if it were the machine (operations page on machines, rule 6).
+//! Capacities: what is free, when more comes, and which nodes are on standby, of a machine and of its lanes. Lanes are sets
+//! of nodes that have none in common; a policy that is shown one schedules it as if it were the machine (operations page
+//! on machines, rule 6).
 //!
-//! The capacity of the machine is always kept. Where there are lanes, each change is made to it and to the lane that
-//! the nodes are in; a node keeps its number.
+//! The capacity of the machine is always kept. Where there are lanes, each change is made to it and to that of the lane
+//! which the nodes are in; a node keeps its number.
 
 use std::sync::Arc;
 

@@ -13,6 +13,7 @@ pub mod eligible;
 pub mod forecasts;
 pub mod growth;
 pub mod jobs;
+mod lanes;
 pub mod nodes;
 mod power;
 mod resizing;
@@ -29,11 +30,10 @@ mod waiting;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use crate::algo::node_set::NodeSet;
 use crate::algo::releases::{Claim, Release, ReleasedBy, Releases};
-use crate::algo::span::{Span, neighbours};
-use crate::cluster::beliefs::{Beliefs, SlowestOfLane};
-use crate::cluster::capacity::{Capacities, Sight};
+use crate::algo::span::Span;
+use crate::cluster::beliefs::Beliefs;
+use crate::cluster::capacity::Capacities;
 use crate::cluster::eligible::Eligible;
 use crate::cluster::jobs::Jobs;
 use crate::cluster::nodes::{NodeStates, Nodes};
@@ -49,7 +49,6 @@ use crate::platform::queues::{Bar, Group, Queues};
 use crate::platform::slots::Slots;
 use crate::power::budgets::{BudgetRow, Budgets};
 use crate::power::pvt::Predicted;
-use crate::power::slowest::{OwnSlowdowns, Slowest};
 use crate::units::{SimTime, Watts};
 use crate::workload::{JobId, Workload};
 
@@ -112,15 +111,15 @@ pub struct Cluster {
 }
 
 impl Cluster {
-    /// An idle machine at `start`. Planned lengths are stretched by `slowest`, if walltimes are meant for nominal
-    /// speed.
+    /// An idle machine at `start`. `stretches`: planned lengths are those on the slowest node, as walltimes are meant for
+    /// nominal speed.
     #[must_use]
     pub fn new(
         start: SimTime,
         workload: Arc<Workload>,
         platform: Arc<Platform>,
         predicted: Arc<Predicted>,
-        slowest: Option<Slowest>,
+        stretches: bool,
     ) -> Self {
         let count = platform.len() as usize;
         let mut own = Self {
@@ -137,7 +136,7 @@ impl Cluster {
             nodes: Nodes::idle(count, !platform.is_exclusive()),
             outages: Outages::default(),
             beliefs: Beliefs {
-                slowest: slowest.map(|all| Arc::new(SlowestOfLane::new(vec![all], None))),
+                slowest: stretches.then(Arc::default),
                 own_caps: None,
                 eligible: workload.has_waits().then(|| Eligible::new(workload.len())),
                 forecasts: None,
@@ -157,29 +156,6 @@ impl Cluster {
         };
         own.find_slowdowns();
         own
-    }
-
-    /// Keeps a capacity for each lane of these queues from now on, if policies see lanes.
-    pub fn split(&mut self, queues: &Arc<Queues>, sight: Sight) {
-        if sight != Sight::Whole {
-            self.capacity.split(queues, sight, self.now, &self.platform);
-            self.find_slowdowns();
-        }
-    }
-
-    /// Finds the slowdowns on the slowest nodes: those by jobs' own caps and, if walltimes are meant for nominal speed,
-    /// those by applications.
-    fn find_slowdowns(&mut self) {
-        let lanes: Vec<_> = self.capacity.lanes().iter().map(|lane| lane.nodes().clone()).collect();
-        let sets = if lanes.is_empty() { vec![NodeSet::full(self.platform.len())] } else { lanes };
-        let Self { capacity, predicted, workload, .. } = self;
-        let queues = capacity.queues().cloned();
-        let set_of = |job| queues.as_ref().map_or(0, |queues| queues.lane(job));
-        self.beliefs.own_caps = Some(Arc::new(OwnSlowdowns::new(predicted, workload, &sets, set_of)));
-        if self.beliefs.slowest.is_some() {
-            let of_set = |set: &NodeSet| Slowest::new(predicted, set, workload.app_names().len());
-            self.beliefs.slowest = Some(Arc::new(SlowestOfLane::new(sets.iter().map(of_set).collect(), queues)));
-        }
     }
 
     /// Free slots of the machine.
@@ -394,25 +370,6 @@ impl Cluster {
         self.phases[run.job.0 as usize] = Phase::Over;
         self.running -= 1;
         Ok(Some(run))
-    }
-
-    /// Notes that the nodes of a run that is over idle from now on, as far as they do.
-    fn note_idle(&mut self, run: &Run) {
-        let is_whole = self.platform.is_exclusive() && !self.slots().lends();
-        for nodes in neighbours(self.runs.nodes(run)) {
-            let slots = self.capacity.machine().slots();
-            // A whole node idles unless it went out of service meanwhile.
-            if is_whole && slots.are_open(nodes) {
-                self.capacity.idle_from(self.now, nodes);
-                continue;
-            }
-            for node in nodes.nodes() {
-                let states = NodeStates::new(&self.nodes, self.capacity.machine().slots(), &self.runs);
-                if states[node as usize] == NodeState::Idle {
-                    self.capacity.idle_from(self.now, Span::of(node));
-                }
-            }
-        }
     }
 
     /// Takes a run that is over and no longer of interest: its memory serves one to come.

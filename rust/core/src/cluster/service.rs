@@ -2,10 +2,10 @@
 //! back.
 
 use crate::algo::releases::{Claim, Release, ReleasedBy};
-use crate::algo::span::Span;
+use crate::algo::span::{Span, neighbours};
 use crate::cluster::Cluster;
-use crate::cluster::capacity::Sight;
-use crate::cluster::standby::Expected;
+use crate::cluster::nodes::NodeStates;
+use crate::cluster::runs::Run;
 use crate::error::SimulationError;
 use crate::platform::node_state::NodeState;
 use crate::platform::outages::{Maintenance, Outage, Turn};
@@ -15,24 +15,6 @@ impl Cluster {
     /// Tracks idle nodes, before anything has happened, as nodes may be switched off.
     pub fn watch_idle(&mut self) {
         self.capacity.watch_idle(self.now, &self.platform);
-    }
-
-    /// Lanes that are scheduled one by one, by number; one `None` if the machine, or the lane shown, is.
-    pub fn scheduled(&self) -> impl Iterator<Item = Option<usize>> + use<> {
-        let is_each = self.capacity.sight() == Sight::EachLane;
-        let lanes = if is_each { self.capacity.lanes().len() } else { 0 };
-        (!is_each).then_some(None).into_iter().chain((0..lanes).map(Some))
-    }
-
-    /// Returns an empty [`Expected`] for a lane, which reuses the memory of the last one.
-    pub fn begin_expecting(&mut self, lane: Option<usize>) -> Expected {
-        self.capacity.begin_expecting(lane.or(self.capacity.shown()))
-    }
-
-    /// Sets the nodes of a lane that plans expect back from standby; with `counts` also the releases for plans that count
-    /// nodes.
-    pub fn expect(&mut self, lane: Option<usize>, expected: Expected, counts: bool) {
-        self.capacity.expect(lane.or(self.capacity.shown()), expected, counts);
     }
 
     /// Sets the state of a node that serves no job.
@@ -137,6 +119,25 @@ impl Cluster {
     pub fn node_down(&mut self, node: u32) {
         self.capacity.close(Span::of(node));
         self.enter(node, NodeState::Down);
+    }
+
+    /// Notes that the nodes of a run that is over idle from now on, as far as they do.
+    pub(super) fn note_idle(&mut self, run: &Run) {
+        let is_whole = self.platform.is_exclusive() && !self.slots().lends();
+        for nodes in neighbours(self.runs.nodes(run)) {
+            let slots = self.capacity.machine().slots();
+            // A whole node idles unless it went out of service meanwhile.
+            if is_whole && slots.are_open(nodes) {
+                self.capacity.idle_from(self.now, nodes);
+                continue;
+            }
+            for node in nodes.nodes() {
+                let states = NodeStates::new(&self.nodes, self.capacity.machine().slots(), &self.runs);
+                if states[node as usize] == NodeState::Idle {
+                    self.capacity.idle_from(self.now, Span::of(node));
+                }
+            }
+        }
     }
 
     pub(super) fn back_in_service(&mut self, nodes: Span, state: NodeState) {

@@ -36,7 +36,6 @@ use std::ops::ControlFlow;
 use std::sync::Arc;
 
 use crate::algo::event_heap::EventHeap;
-use crate::algo::node_set::NodeSet;
 use crate::cluster::Cluster;
 use crate::cluster::capacity::Sight;
 use crate::control::Controller;
@@ -48,7 +47,6 @@ use crate::platform::queues::Queues;
 use crate::policy::Policy;
 use crate::power::budgets::BudgetRow;
 use crate::power::pvt::{Actual, Predicted};
-use crate::power::slowest::Slowest;
 use crate::sim::chronicle::{Chronicle, Page};
 use crate::sim::event::Event;
 use crate::sim::feeds::Feeds;
@@ -113,10 +111,8 @@ impl Simulation {
         };
         let start = first.unwrap_or_default();
         let stretch = options.walltimes == Walltimes::Stretch;
-        let slowest =
-            stretch.then(|| Slowest::new(&predicted, &NodeSet::full(platform.len()), workload.app_names().len()));
         let (machine, predicted) = (Arc::clone(&platform), Arc::new(predicted));
-        let cluster = Cluster::new(start, Arc::clone(&workload), machine, predicted, slowest);
+        let cluster = Cluster::new(start, Arc::clone(&workload), machine, predicted, stretch);
         let (mut history, has_caps) = (History::new(&workload, platform.len()), actual.has_caps());
         let has_profiles = workload.has_profiles();
         let mut plant = Plant::new(start, workload, platform, actual, limits);

@@ -3,7 +3,6 @@
 
 use std::sync::Arc;
 
-use crate::algo::node_set::NodeSet;
 use crate::cluster::Cluster;
 use crate::cluster::capacity::Sight;
 use crate::cluster::growth::Growth;
@@ -30,7 +29,6 @@ use crate::power::budgets::BudgetRow;
 use crate::power::caps::{CapsKind, CapsSpec};
 use crate::power::known::{KnownDraws, Rule};
 use crate::power::pvt::{Actual, OnUnknownApp, Predicted, VariationTable, tables_with_caps};
-use crate::power::slowest::Slowest;
 use crate::sim::options::Walltimes;
 use crate::sim::own_parts::OwnParts;
 use crate::sim::under_way::UnderWay;
@@ -312,9 +310,7 @@ impl Setup<'_> {
             policy.enforce_limits(options.kill_grace);
         }
         let stretches = options.walltimes == Walltimes::Stretch;
-        let slowest =
-            stretches.then(|| Slowest::new(&predicted, &NodeSet::full(platform.len()), workload.app_names().len()));
-        let cluster = Cluster::new(start, workload, Arc::new(platform.clone()), Arc::new(predicted), slowest);
+        let cluster = Cluster::new(start, workload, Arc::new(platform.clone()), Arc::new(predicted), stretches);
         let mut controller = Controller::new(cluster, policy);
         if let Some(queues) = &queues {
             controller.split(queues, sight);
