@@ -141,8 +141,8 @@ impl<'a> Jobs<'a> {
     }
 
     /// Planned length of the job while it waits: the believed length if there is one, or else its walltime, or else its
-    /// nominal runtime. If these are meant for nominal speed, the length is that on the slowest of all
-    /// nodes of the machine, or of its lane.
+    /// nominal runtime. If these are meant for nominal speed, the length is that on the slowest node of the machine, or of
+    /// the job's lane.
     #[must_use]
     pub fn planned(self, job: JobId) -> SimDuration {
         let factor = self.beliefs.slowest.as_ref().map_or(1.0, |slowest| slowest.of(job, self.app(job)));
